@@ -74,6 +74,13 @@ const POCKETSPHINX: Tool = {
   brew: ['cmu-pocketsphinx'],
 }
 
+const PYTHON: Tool = {
+  what: 'Python 3.10 or later with venv',
+  candidates: ['python3'],
+  apt: ['python3', 'python3-venv'],
+  brew: ['python'],
+}
+
 /** Path of a Redis server program. @throws ToolMissing */
 export const redisServer = (): string => findOrInstall(REDIS)
 
@@ -93,6 +100,12 @@ export function ffmpegFor(root: string, files: readonly string[]): void {
 export function snippetToolsFor(files: readonly string[]): void {
   if (files.includes('tests/docs/snippets.test.ts'))
     for (const tool of [JQ, CURL, FFMPEG]) findOrInstall(tool)
+}
+
+/** Ensures Python if one of the selected test files uses it. @throws ToolMissing */
+export function pythonFor(root: string, files: readonly string[]): void {
+  const usesIt = (file: string) => readFileSync(join(root, file), 'utf8').includes('support/python.ts')
+  if (files.some(usesIt)) findOrInstall(PYTHON)
 }
 
 /** Ensures a synthesiser and a recogniser if one of the selected test files uses speech. @throws ToolMissing */

@@ -6,6 +6,7 @@ import type { Duration } from './durations.ts'
 import {
   chromiumFor,
   ffmpegFor,
+  pythonFor,
   redisServer,
   s3ServerFor,
   snippetToolsFor,
@@ -78,6 +79,7 @@ async function runAllTests(
     const files = selectTests(root, filters)
     const [redis, chromium] = [redisServer(), chromiumFor(files)]
     s3ServerFor(root, files)
+    pythonFor(root, files)
     ffmpegFor(root, files)
     speechFor(root, files)
     snippetToolsFor(files)

@@ -161,13 +161,14 @@ export async function placeItems(
 export interface QuotationRow {
   readonly text: string
   readonly subject: string
+  readonly kind: string
 }
 
 /** Quotations of items, and whose they are. Of items whose finding is gone there are none. */
 export const readQuotations = (tx: Query, organizationId: string, ids: readonly number[]) => tx<
   (QuotationRow & { readonly id: number })[]
 >`
-  select i.id, coalesce(g.comment, '') as text, i.channel || ' ' || i.subject_id as subject
+  select i.id, coalesce(g.comment, '') as text, i.channel || ' ' || i.subject_id as subject, g.kind
   from theme_item i
   join agent_signal g on g.organization_id = i.organization_id and g.id = i.signal_id
   where i.organization_id = ${organizationId}
@@ -179,7 +180,7 @@ export const readQuotations = (tx: Query, organizationId: string, ids: readonly 
 export const quotationsOfTheme = (tx: Query, organizationId: string, themeId: string, limit: number) => tx<
   (QuotationRow & { readonly score: number | null })[]
 >`
-  select coalesce(g.comment, '') as text, i.channel || ' ' || i.subject_id as subject, i.score
+  select coalesce(g.comment, '') as text, i.channel || ' ' || i.subject_id as subject, g.kind, i.score
   from (
     select *
     from theme_item

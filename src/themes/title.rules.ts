@@ -8,13 +8,32 @@ const MAX_TERMS = 3
 /** A pair says more than a word. */
 const PAIR = 1.6
 export const MAX_TITLE = 80
-/** Without a word that enough subjects share. */
+/** A word of fewer subjects of the theme can stand in its title if so many items of the organization have it. */
+const FEWER_SUBJECTS = 2
+const KNOWN_ITEMS = 6
+/** Without words that enough subjects share, and without a kind. */
 export const NO_TITLE = 'Various'
+/** Titles of themes without such words, by the kind of most findings. */
+const KIND_TITLES: Readonly<Record<string, string>> = {
+  bug_report: 'Problems',
+  feature_request: 'Wishes',
+  question: 'Questions',
+  complaint: 'Complaints',
+  praise: 'Praise',
+  confusion: 'Confusion',
+  human_requested: 'Wants a person',
+  churn_risk: 'May leave',
+  wrong_answer: 'Wrong answers',
+  repeated_problem: 'Problems again',
+  resolved_confirmation: 'Solved',
+}
 
 export interface Quotation {
   readonly text: string
   /** Channel and id of the subject. */
   readonly subject: string
+  /** Kind of the finding. */
+  readonly kind?: string
 }
 
 /** In how many subjects each term occurs. */
@@ -29,26 +48,74 @@ function subjectsOf(
   return counts
 }
 
-/** At most three terms that do not share a word, the most telling first. */
+interface Term {
+  /** The form that most subjects use. */
+  readonly form: string
+  readonly stems: readonly string[]
+  /** How many subjects use one of its forms. */
+  readonly subjects: number
+}
+
+/** Forms of a word are one term: "export", "exports" and "exporting". */
+function termsOf(quotations: readonly Quotation[]): readonly Term[] {
+  const forms = subjectsOf(quotations, titleTermsOf)
+  const subjects = subjectsOf(quotations, (text) => titleTermsOf(text).map(keyOf))
+  const isFirst = (a: string, b: string) => {
+    const difference = (forms.get(a) ?? 0) - (forms.get(b) ?? 0) || b.length - a.length
+    return difference > 0 || (difference === 0 && a < b)
+  }
+  return [...Map.groupBy(forms.keys(), keyOf)].map(([key, some]) => ({
+    form: some.reduce((best, one) => (isFirst(one, best) ? one : best)),
+    stems: key.split(' '),
+    subjects: subjects.get(key) ?? 0,
+  }))
+}
+
+const keyOf = (term: string) => stemsOfTerm(term).join(' ')
+
+/**
+ * At most three terms that do not share a word, the most telling first. A theme in which too few subjects share a word gets words that many
+ * others in the organization use too, else the name of its kind.
+ */
 export function titleOf(quotations: readonly Quotation[], frequencies: Frequencies): string {
-  const ranked = [...subjectsOf(quotations, titleTermsOf)]
-    .filter(([, count]) => count >= MIN_SUBJECTS)
-    .map(([term, count]) => [term, count * rarityOf(term, frequencies)] as const)
-    .toSorted(([a, scoreA], [b, scoreB]) => scoreB - scoreA || (a < b ? -1 : 1))
+  const terms = termsOf(quotations)
+  const isKnown = (stem: string) => frequencies.countOf(stem) >= KNOWN_ITEMS
+  const shared = chooseTerms(
+    terms.filter(({ subjects }) => subjects >= MIN_SUBJECTS),
+    frequencies,
+  )
+  const chosen =
+    shared.length > 0
+      ? shared
+      : chooseTerms(
+          terms.filter(({ subjects, stems }) => subjects >= FEWER_SUBJECTS && stems.every(isKnown)),
+          frequencies,
+        )
+  return chosen.length === 0 ? kindTitleOf(quotations) : chosen.join(' · ').slice(0, MAX_TITLE)
+}
+
+function chooseTerms(terms: readonly Term[], frequencies: Frequencies): readonly string[] {
+  const ranked = terms
+    .map((term) => ({ ...term, score: term.subjects * rarityOf(term.stems, frequencies) }))
+    .toSorted((a, b) => b.score - a.score || (a.form < b.form ? -1 : 1))
   const chosen: string[] = []
   const used = new Set<string>()
-  for (const [term] of ranked) {
-    const stems = stemsOfTerm(term)
+  for (const { form, stems } of ranked) {
     if (stems.some((stem) => used.has(stem))) continue
-    chosen.push(term)
+    chosen.push(form)
     for (const stem of stems) used.add(stem)
     if (chosen.length === MAX_TERMS) break
   }
-  return chosen.length === 0 ? NO_TITLE : chosen.join(' · ').slice(0, MAX_TITLE)
+  return chosen
 }
 
-function rarityOf(term: string, { items, countOf }: Frequencies): number {
-  const stems = stemsOfTerm(term)
+function kindTitleOf(quotations: readonly Quotation[]): string {
+  const kinds = [...Map.groupBy(quotations, ({ kind }) => kind ?? '')]
+  const [most] = kinds.toSorted(([a, some], [b, others]) => others.length - some.length || (a < b ? -1 : 1))
+  return KIND_TITLES[most?.[0] ?? ''] ?? NO_TITLE
+}
+
+function rarityOf(stems: readonly string[], { items, countOf }: Frequencies): number {
   const rarities = stems.map((stem) => Math.log(1 + items / Math.max(1, countOf(stem))))
   return (rarities.reduce((sum, one) => sum + one, 0) / stems.length) * (stems.length > 1 ? PAIR : 1)
 }

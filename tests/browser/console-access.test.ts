@@ -48,6 +48,7 @@ interface Round {
   readonly requests: readonly string[]
   readonly answers: readonly { readonly url: string; readonly body: string }[]
   readonly headers: Record<string, string>
+  readonly violations: readonly string[]
 }
 
 let server: TestServer
@@ -83,7 +84,7 @@ async function goRound(caller: Caller): Promise<Round> {
   const headers = await visitor.headers()
   await visitor.close()
   const requests = visitor.exchanges.map(({ url }) => url)
-  return { caller, visits, requests, answers: visitor.exchanges, headers }
+  return { caller, visits, requests, answers: visitor.exchanges, headers, violations: visitor.violations }
 }
 
 function addAddress(path: string): void {
@@ -160,6 +161,10 @@ test('no answer to a request of any page contains what the caller may not read',
   }
   expect([...new Set(told)]).toEqual([])
 }, 60_000)
+
+test('no page breaks the content security policy', () => {
+  expect(rounds.flatMap(({ violations }) => violations)).toEqual([])
+})
 
 describe('the event stream', () => {
   test('tells of an application to those who may read it, and of the open one to the others', async () => {

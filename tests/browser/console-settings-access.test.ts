@@ -184,6 +184,29 @@ test('a token of a member is created, shown once, and revoked', async () => {
   expect((await server.as({ userToken }).get('/v3/rest/members')).status).toBe(401)
 }, 60_000)
 
+test('tokens that a provider makes are not made here', async () => {
+  const company = await startTestServer({
+    beside: server,
+    env: {
+      OIDC_ISSUER: 'https://login.example.com',
+      OIDC_AUDIENCE: 'earshot',
+      OIDC_JWKS_URL: 'https://login.example.com/keys',
+    },
+  })
+  const other = await openConsole(company, tenant.userId)
+  try {
+    await other.open('/settings/tokens')
+    await other.page.getByText('https://login.example.com makes the tokens', { exact: false }).waitFor()
+    expect(await other.page.getByRole('button', { name: 'New token' }).count()).toBe(0)
+    await other.expectAccessible()
+    await other.open('/settings/sign-in')
+    await other.page.getByText('https://login.example.com makes them.').waitFor()
+  } finally {
+    await other.stop()
+    await company.stop()
+  }
+}, 60_000)
+
 test('credits are added and set once each, with their reason', async () => {
   const { page, writes } = browser
   await browser.open('/settings/credits')

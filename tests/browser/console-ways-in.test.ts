@@ -168,8 +168,19 @@ describe('a call', () => {
     await page.waitForURL(/\/calls\/[0-9a-f-]{36}/)
     await page.getByRole('heading', { name: 'First talk' }).waitFor({ timeout: 60_000 })
     await page.locator('.player video').waitFor({ timeout: 60_000 })
+    // The library that draws it brings inline styles.
+    await page.locator('.wave canvas').first().waitFor()
     await expectAccessible()
+    expect(complaints.filter((text) => text.includes('Content Security Policy'))).toEqual([])
   }, 120_000)
+
+  test('has a waveform as high and as wide as its place', async () => {
+    const [place, drawn] = await Promise.all(
+      ['.wave', '.wave .scroll'].map((part) => page.locator(part).first().boundingBox()),
+    )
+    expect(drawn?.height).toBe(64)
+    expect(drawn?.width).toBe(place?.width ?? 0)
+  })
 
   test('of a meeting is joined by its link; a link that is none tells why', async () => {
     await open('/calls')

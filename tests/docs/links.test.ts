@@ -7,7 +7,7 @@ import { SETTINGS } from '../../src/settings.ts'
 import { codeBlocksOf } from './support/code-blocks.ts'
 
 const ROOT = resolve(import.meta.dir, '../..')
-const FOLDERS = '{bench,content,docs,examples,patches,scripts,sql,src,tests}/**/*.md'
+const FOLDERS = '{bench,content,docs,examples,patches,scripts,sdk,sql,src,tests}/**/*.md'
 const pages = ['*.md', FOLDERS]
   .flatMap((pattern) => [...new Bun.Glob(pattern).scanSync({ cwd: ROOT })])
   .filter((path) => !path.includes('node_modules/'))
@@ -79,8 +79,8 @@ describe('Markdown', () => {
       return names.includes(words) || names.includes(first) || (second === undefined && groups.has(first))
     }
     const unknown = problems(({ text }) =>
-      [...text.matchAll(/\bearshot ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?)/g)].flatMap(([, words = '']) =>
-        isKnown(words) || INVENTED.has(words) ? [] : [words],
+      [...text.matchAll(/(?<!from )\bearshot ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?)/g)].flatMap(
+        ([, words = '']) => (isKnown(words) || INVENTED.has(words) ? [] : [words]),
       ),
     )
     expect(unknown).toEqual([])
@@ -88,8 +88,10 @@ describe('Markdown', () => {
 
   test('every setting that is named exists', () => {
     const other = new Set([
+      'EARSHOT_AGENT_KEY',
       'EARSHOT_API_KEY',
       'EARSHOT_ORGANIZATION',
+      'EARSHOT_SECRET',
       'EARSHOT_URL',
       'EARSHOT_USER_TOKEN',
       'BENCH_FULL',

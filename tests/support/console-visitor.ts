@@ -24,6 +24,8 @@ export interface Visit {
 export interface Visitor {
   /** Every answer to a GET of the REST interface so far. */
   readonly exchanges: readonly Exchange[]
+  /** What the browser says of the content security policy. */
+  readonly violations: readonly string[]
   /** Headers of a request of this session. */
   headers(): Promise<Record<string, string>>
   visit(address: string): Promise<Visit>
@@ -60,9 +62,13 @@ export async function openVisitor(
   await context.clearCookies()
   const page = await context.newPage()
   const exchanges: Exchange[] = []
+  const violations: string[] = []
   const reading: Promise<void>[] = []
   const open = new Set<Request>()
   let begun = 0
+  page.on('console', (message) => {
+    if (message.text().includes('Content Security Policy')) violations.push(message.text())
+  })
   page.on('request', (request) => {
     if (isStream(request.url())) return
     begun += 1
@@ -83,6 +89,7 @@ export async function openVisitor(
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
   return {
     exchanges,
+    violations,
     async headers() {
       const cookies = await context.cookies()
       return {

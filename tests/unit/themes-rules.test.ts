@@ -284,6 +284,29 @@ describe('titles', () => {
     expect(titleOf(one, frequencies)).toBe(NO_TITLE)
   })
 
+  test('count forms of a word as one, and show the form of most subjects', () => {
+    const invoices = quotations('an invoice is late', 'my invoices are late', 'both invoices vanished')
+    expect(titleOf(invoices, { items: 100, countOf: () => 3 })).toBe('invoices')
+    const cancelling = quotations('I am cancelling it', 'we cancel on Friday', 'they cancelled')
+    expect(titleOf(cancelling, { items: 100, countOf: () => 3 })).toBe('cancel')
+  })
+
+  test('take words of two subjects that many items of the organization have', () => {
+    const payouts = quotations('Where is the payout?', 'Bob waits for his payout', 'Bob is angry')
+    const countOf = (stem: string) => (stem === 'bob' ? 2 : 9)
+    expect(titleOf(payouts, { items: 100, countOf })).toBe('payout')
+    expect(titleOf(payouts, { items: 100, countOf: () => 2 })).toBe(NO_TITLE)
+  })
+
+  test('are the kind of most findings if too few subjects share a word', () => {
+    const kinds = ['question', 'human_requested', 'human_requested']
+    const talk = quotations('Who?', 'Connect me with a human', 'Bob please').map((one, n) => ({
+      ...one,
+      kind: kinds[n] ?? '',
+    }))
+    expect(titleOf(talk, { items: 100, countOf: () => 1 })).toBe('Wants a person')
+  })
+
   test.each([
     ['Password reset fails', 'Password reset fails'],
     ['  Password\n reset ', 'Password reset'],

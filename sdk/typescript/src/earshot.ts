@@ -101,7 +101,7 @@ export class Earshot {
     this.#sender = new Sender({
       url,
       secret,
-      fetch: options.fetch ?? ((...request) => fetch(...request)),
+      fetch: options.fetch ?? (((...request: Parameters<typeof fetch>) => fetch(...request)) as typeof fetch),
       timeoutMs: options.timeoutMs ?? 30_000,
       concurrency: options.concurrency ?? 4,
       delayMs: options.delayMs ?? 20,

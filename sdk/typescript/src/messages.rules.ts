@@ -6,7 +6,7 @@
  */
 import { sha256 } from './sha256.ts'
 
-/** A part of a message, as most frameworks have it. Parts without `text` are left out. */
+/** A part of a message, as most frameworks have it. Parts without `text` are left out, and what a model thinks before it answers. */
 export interface MessagePart {
   readonly type?: string
   readonly text?: unknown
@@ -77,10 +77,18 @@ function textOf({ content, parts }: Message): string {
   if (typeof content === 'string') return content
   const some = Array.isArray(content) ? content : Array.isArray(parts) ? parts : []
   return (some as readonly unknown[])
-    .map((part) => (typeof part === 'string' ? part : (part as MessagePart | null)?.text))
+    .map((part) => (typeof part === 'string' ? part : saidIn(part as MessagePart | null)))
     .filter((text): text is string => typeof text === 'string' && text !== '')
     .join('\n\n')
 }
+
+/** `thought`: as Gemini marks it. */
+function saidIn(part: (MessagePart & { readonly thought?: unknown }) | null): unknown {
+  const isSaid = part !== null && part.thought !== true && SAID.has(part.type)
+  return isSaid ? part.text : null
+}
+
+const SAID: ReadonlySet<string | undefined> = new Set([undefined, 'text', 'input_text', 'output_text'])
 
 /** Gives ids to the messages of a history that grows. */
 export interface IdSource {

@@ -1,7 +1,10 @@
 /** Stable error codes of the API as sentences that say what to do. Pure. */
-import type { Problem } from './api.ts'
+import type { Problem, Schemas } from './api.ts'
 
-const SENTENCES: Readonly<Record<string, string>> = {
+/** `unreachable` is the console's own. */
+type Code = Schemas['Error']['code'] | 'unreachable'
+
+const SENTENCES: Readonly<Partial<Record<Code, string>>> = {
   unreachable: 'The service cannot be reached. Nothing was changed; try again.',
   rate_limited: 'Too many requests. Wait a minute and try again.',
   role_required: 'Only administrators may do this. Your role may have changed.',
@@ -30,5 +33,5 @@ const SENTENCES: Readonly<Record<string, string>> = {
 /** At least one sentence. Codes without own words keep the message of the service. */
 export function sentencesOf({ code, message, details }: Problem): readonly string[] {
   const places = details.map((one) => `${one.path}: ${one.message}`)
-  return [SENTENCES[code] ?? message, ...places]
+  return [(SENTENCES as Readonly<Record<string, string>>)[code] ?? message, ...places]
 }

@@ -56,13 +56,18 @@ export function Player({ asset, start, control, onTime }: Props) {
   )
 }
 
-/** The policy of the page allows no inline style, and the library brings its own: a constructed sheet is no inline style. */
+/**
+ * Moves the library's inline styles, which the policy of the page does not allow, into a constructed sheet. The browser judges a style
+ * element when it enters the document, so this happens before.
+ */
 function adoptStyles(drawn: WaveSurfer): void {
   const root = drawn.getWrapper().getRootNode()
   if (!(root instanceof ShadowRoot)) return
+  const style = root.querySelector('style')
   const sheet = new CSSStyleSheet()
-  sheet.replaceSync(root.querySelector('style')?.textContent ?? '')
+  sheet.replaceSync(style?.textContent ?? '')
   root.adoptedStyleSheets = [sheet]
+  style?.remove()
 }
 
 /** @returns removes the waveform */
@@ -75,6 +80,7 @@ function drawWave(
     return undefined
   const stop = new AbortController()
   let drawn: WaveSurfer | null = null
+  const holder = document.createElement('div')
   const draw = async () => {
     const waveform: { readonly data: readonly number[]; readonly bits?: number } = await (
       await fetch(waveformUrl, { signal: stop.signal })
@@ -82,7 +88,7 @@ function drawWave(
     const most = Math.max(1, ...waveform.data.map(Math.abs))
     const style = getComputedStyle(container)
     drawn = WaveSurfer.create({
-      container,
+      container: holder,
       media,
       height: 64,
       waveColor: style.getPropertyValue('--quiet'),
@@ -91,11 +97,13 @@ function drawWave(
       duration: durationSeconds,
     })
     adoptStyles(drawn)
+    container.append(holder)
   }
   // Without a waveform the player still plays.
   draw().catch(() => {})
   return () => {
     stop.abort()
     drawn?.destroy()
+    holder.remove()
   }
 }

@@ -1,7 +1,7 @@
 /** Access tokens with which a program acts as a member. */
 import { useState } from 'preact/hooks'
 import { api, contentOf, type Schemas } from '../api.ts'
-import { usePages } from '../load.ts'
+import { useLoaded, usePages } from '../load.ts'
 import { Confirmed, FormDialog, Opens, SecretDialog } from '../parts/dialogs.tsx'
 import { ErrorNote } from '../parts/notes.tsx'
 import { Tag, Time, Title } from '../parts/small.tsx'
@@ -29,23 +29,30 @@ export function Tokens() {
     contentOf(api.GET(TOKENS, { params: { query: slice(cursor) }, signal })),
   )
   const known = members.data ?? []
+  const signIn = useLoaded('issuer of tokens', (signal) => contentOf(api.GET('/v3/rest/sign-in', { signal })))
+  const issuer = signIn.data?.tokenIssuer ?? null
   return (
     <>
       <Title text="User tokens">
-        <Opens
-          label="New token"
-          dialog={(close) => (
-            <NewToken
-              members={known}
-              onClose={close}
-              onCreated={(token) => {
-                setCreated(token)
-                reload()
-              }}
-            />
-          )}
-        />
+        {issuer !== null ? null : (
+          <Opens
+            label="New token"
+            dialog={(close) => (
+              <NewToken
+                members={known}
+                onClose={close}
+                onCreated={(token) => {
+                  setCreated(token)
+                  reload()
+                }}
+              />
+            )}
+          />
+        )}
       </Title>
+      {issuer === null ? null : (
+        <p>{issuer} makes the tokens of this service. Get one there; it is not listed here.</p>
+      )}
       {members.state === 'failed' ? <ErrorNote problem={members.problem} /> : null}
       {created === null ? null : (
         <SecretDialog title="The new token" secret={created} onClose={() => setCreated(null)}>
