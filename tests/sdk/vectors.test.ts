@@ -18,10 +18,8 @@ import retry from '../../sdk/vectors/retry.json'
 import webhooks from '../../sdk/vectors/webhooks.json'
 import { idsOf } from '../../src/agents/ingest/append.rules.ts'
 
-const derived = (history: readonly Message[]) => {
-  const source = createIdSource()
-  return history.map((message) => source.idOf(spokenOf(message)!))
-}
+const derived = (history: readonly Message[]) =>
+  createIdSource().idsOf(history.map((message) => spokenOf(message)!))
 
 describe('ids', () => {
   test.each(ids.cases.map((one) => [one.messages[0]!.content, one] as const))(
@@ -45,6 +43,13 @@ describe('ids', () => {
         const history = drawn.filter(({ content }) => content.trim() !== '')
         const events = history.map(({ role, content }) => ({ type: `${role}_message`, content }))
         expect(derived(history)).toEqual([...idsOf(events)])
+        // In any steps, also back and with changes in the middle.
+        const source = createIdSource()
+        const steps = [history.slice(0, 2), history, history.slice(0, 1), history.toReversed(), history]
+        for (const step of steps) {
+          const given = step.map(({ role, content }) => ({ type: `${role}_message`, content }))
+          expect(source.idsOf(step.map((message) => spokenOf(message)!))).toEqual([...idsOf(given)])
+        }
       }),
     )
   })

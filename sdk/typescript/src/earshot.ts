@@ -5,6 +5,7 @@ import {
   type AppendEvent,
   createIdSource,
   feedbackId,
+  type IdSource,
   type Message,
   type Rating,
   type Spoken,
@@ -12,7 +13,7 @@ import {
   timeOf,
 } from './messages.rules.ts'
 import type { EndStatus, SessionMembers } from './queue.ts'
-import { EarshotError, Sender, type Stats } from './sender.ts'
+import { EarshotError, type Fetch, Sender, type Stats } from './sender.ts'
 import { openSpool, type Spool } from './spool.ts'
 
 export interface EarshotOptions {
@@ -43,7 +44,7 @@ export interface EarshotOptions {
   /** Milliseconds that an ending process waits for the queue. Default: 5,000. */
   readonly exitMs?: number
   /** In place of the global one. */
-  readonly fetch?: typeof fetch
+  readonly fetch?: Fetch
 }
 
 /** Who speaks with the agent. */
@@ -148,13 +149,15 @@ export class Earshot {
 
   #sync(members: SessionMembers, participant: string | undefined, messages: readonly Message[]): void {
     const known = this.#knownOf(members.externalSessionId)
-    const ids = createIdSource()
+    const history = messages.flatMap((message) => {
+      const spoken = this.#redacted(spokenOf(message))
+      return spoken === null ? [] : [{ message, spoken }]
+    })
+    const ids = known.source.idsOf(history.map(({ spoken }) => spoken))
     const now = new Date()
     const lane = this.#sender.queue.laneOf(members)
-    for (const message of messages) {
-      const spoken = this.#redacted(spokenOf(message))
-      if (spoken === null) continue
-      const id = ids.idOf(spoken)
+    for (const [at, { message, spoken }] of history.entries()) {
+      const id = ids[at] as string
       known.ids.set(message, id)
       if (known.texts.get(id) === spoken.text) continue
       known.texts.set(id, spoken.text)
@@ -219,7 +222,12 @@ export class Earshot {
   }
 
   #knownOf(id: string): Known {
-    const known = this.#known.get(id) ?? { texts: new Map(), ids: new WeakMap(), last: null }
+    const known = this.#known.get(id) ?? {
+      source: createIdSource(),
+      texts: new Map(),
+      ids: new WeakMap(),
+      last: null,
+    }
     // The least recently used session is the first.
     this.#known.delete(id)
     this.#known.set(id, known)
@@ -257,6 +265,7 @@ export class Earshot {
 
 /** What was handed over of a session. */
 interface Known {
+  readonly source: IdSource
   /** The last text of each event. */
   readonly texts: Map<string, string>
   readonly ids: WeakMap<Message, string>

@@ -2,6 +2,6 @@
 export { Earshot, type EarshotOptions, type Person, type Session, type SessionOptions } from './earshot.ts'
 export type { Message, MessagePart, Rating } from './messages.rules.ts'
 export { EarshotReader, type Item, type Query, type ReaderOptions } from './reader.ts'
-export { EarshotError, type Stats } from './sender.ts'
+export { EarshotError, type Fetch, type Stats } from './sender.ts'
 export { type UploadOptions, uploadFile } from './upload.ts'
 export { type VerifyOptions, verifyWebhook, WebhookVerificationError } from './webhooks.ts'

@@ -90,22 +90,47 @@ function saidIn(part: (MessagePart & { readonly thought?: unknown }) | null): un
 
 const SAID: ReadonlySet<string | undefined> = new Set([undefined, 'text', 'input_text', 'output_text'])
 
-/** Gives ids to the messages of one history, in its order. */
+/** Gives ids to the messages of a history that grows. */
 export interface IdSource {
-  idOf(spoken: Spoken): string
+  /** The ids of the history's messages, in its order. What is as it was at the last call is not hashed again. */
+  idsOf(history: readonly Spoken[]): readonly string[]
+}
+
+interface Known {
+  readonly spoken: Spoken
+  /** The hash of what was said. Null where the message has an id of its own. */
+  readonly said: string | null
+  readonly id: string
 }
 
 export function createIdSource(): IdSource {
-  const counts = new Map<string, number>()
+  let known: Known[] = []
   return {
-    idOf({ id, type, text }) {
-      if (id !== null) return id
-      const said = sha256(JSON.stringify([type, text, null]))
-      const position = (counts.get(said) ?? 0) + 1
-      counts.set(said, position)
-      return sha256(`${said} ${position}`)
+    idsOf(history) {
+      let same = 0
+      while (same < history.length && isSame(known[same], history[same])) same++
+      const counts = new Map<string, number>()
+      known = known.slice(0, same)
+      for (const { said } of known) if (said !== null) counts.set(said, (counts.get(said) ?? 0) + 1)
+      for (const spoken of history.slice(same)) known.push(identified(spoken, counts))
+      return known.map(({ id }) => id)
     },
   }
+}
+
+function isSame(known: Known | undefined, spoken: Spoken | undefined): boolean {
+  if (known === undefined || spoken === undefined) return false
+  const { id, type, text } = known.spoken
+  return id === spoken.id && type === spoken.type && text === spoken.text
+}
+
+function identified(spoken: Spoken, counts: Map<string, number>): Known {
+  const { id, type, text } = spoken
+  if (id !== null) return { spoken, said: null, id }
+  const said = sha256(JSON.stringify([type, text, null]))
+  const position = (counts.get(said) ?? 0) + 1
+  counts.set(said, position)
+  return { spoken, said, id: sha256(`${said} ${position}`) }
 }
 
 /** The id of feedback on a message: another rating of the same message is a revision. */

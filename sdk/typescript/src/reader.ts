@@ -1,6 +1,6 @@
 /** Reads what the service has: lists as async iterators that ask for one page after another. */
 import { isRetryable, waitMs } from './retry.rules.ts'
-import { EarshotError } from './sender.ts'
+import { EarshotError, type Fetch } from './sender.ts'
 
 export interface ReaderOptions {
   readonly url: string
@@ -10,7 +10,7 @@ export interface ReaderOptions {
   readonly userToken?: string
   /** Attempts for a request that may succeed later. Default: 5. */
   readonly attempts?: number
-  readonly fetch?: typeof fetch
+  readonly fetch?: Fetch
 }
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>

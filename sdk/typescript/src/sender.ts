@@ -6,6 +6,12 @@ import { type Batch, type Lane, Queue } from './queue.ts'
 import { isRetryable, mayBeSplit, waitMs } from './retry.rules.ts'
 import type { Spool } from './spool.ts'
 
+/** The part of the global `fetch` that is used. */
+export type Fetch = (input: string | URL, init?: RequestInit) => Promise<Response>
+
+/** Longest wait between attempts while the application waits for the queue. */
+const MOST_AWAITED_MS = 1_000
+
 /** Why events were not sent. */
 export class EarshotError extends Error {
   override readonly name = 'EarshotError'
@@ -35,7 +41,7 @@ export interface Stats {
 export interface SenderOptions {
   readonly url: string
   readonly secret: string
-  readonly fetch: typeof fetch
+  readonly fetch: Fetch
   readonly timeoutMs: number
   /** Sessions that send at the same time. */
   readonly concurrency: number
@@ -135,7 +141,7 @@ export class Sender {
         this.#running--
         // Other sessions need not wait.
         this.#start()
-        await this.#pause(lane, waitMs(lane.failures, retryAfter, Date.now(), Math.random()))
+        await this.#pause(lane, retryAfter)
         this.#running++
       } else if (mayBeSplit(error.status ?? 0) && batch.events.length > 1) {
         const half = Math.ceil(batch.events.length / 2)
@@ -182,7 +188,10 @@ export class Sender {
     this.options.spool?.remove(batch.events.map(({ number }) => number))
   }
 
-  #pause(lane: Lane, ms: number): Promise<void> {
+  /** A session that has failed waits. It waits less where the application waits, unless the service has said how long. */
+  #pause(lane: Lane, retryAfter: string | null): Promise<void> {
+    const asked = waitMs(lane.failures, retryAfter, Date.now(), Math.random())
+    const ms = this.#idle !== null && retryAfter === null ? Math.min(asked, MOST_AWAITED_MS) : asked
     return new Promise((resolve) => {
       const resume = () => {
         this.#paused.delete(lane)

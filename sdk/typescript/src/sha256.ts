@@ -51,27 +51,34 @@ const rotated = (word: number, by: number) => (word >>> by) | (word << (32 - by)
 
 function compress(state: Uint32Array, w: Uint32Array): void {
   for (let i = 16; i < 64; i++) {
-    const [a, b] = [w[i - 15] as number, w[i - 2] as number]
+    const a = w[i - 15] as number
+    const b = w[i - 2] as number
     const first = rotated(a, 7) ^ rotated(a, 18) ^ (a >>> 3)
     const second = rotated(b, 17) ^ rotated(b, 19) ^ (b >>> 10)
     w[i] = ((w[i - 16] as number) + first + (w[i - 7] as number) + second) | 0
   }
-  let [a, b, c, d, e, f, g, h] = state as unknown as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ]
+  let [a, b, c, d] = [state[0] as number, state[1] as number, state[2] as number, state[3] as number]
+  let [e, f, g, h] = [state[4] as number, state[5] as number, state[6] as number, state[7] as number]
   for (let i = 0; i < 64; i++) {
-    const one = rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)
-    const one2 = (h + one + ((e & f) ^ (~e & g)) + (K[i] as number) + (w[i] as number)) | 0
-    const two = rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)
-    const two2 = (two + ((a & b) ^ (a & c) ^ (b & c))) | 0
-    ;[h, g, f, e, d, c, b, a] = [g, f, e, (d + one2) | 0, c, b, a, (one2 + two2) | 0]
+    const ofE = rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)
+    const first = (h + ofE + ((e & f) ^ (~e & g)) + (K[i] as number) + (w[i] as number)) | 0
+    const ofA = rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)
+    const second = (ofA + ((a & b) ^ (a & c) ^ (b & c))) | 0
+    h = g
+    g = f
+    f = e
+    e = (d + first) | 0
+    d = c
+    c = b
+    b = a
+    a = (first + second) | 0
   }
-  for (const [i, word] of [a, b, c, d, e, f, g, h].entries()) state[i] = ((state[i] as number) + word) | 0
+  state[0] = ((state[0] as number) + a) | 0
+  state[1] = ((state[1] as number) + b) | 0
+  state[2] = ((state[2] as number) + c) | 0
+  state[3] = ((state[3] as number) + d) | 0
+  state[4] = ((state[4] as number) + e) | 0
+  state[5] = ((state[5] as number) + f) | 0
+  state[6] = ((state[6] as number) + g) | 0
+  state[7] = ((state[7] as number) + h) | 0
 }

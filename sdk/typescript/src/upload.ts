@@ -3,7 +3,7 @@
  * every failure it is asked for, and only what is missing is sent.
  */
 import { isRetryable, waitMs } from './retry.rules.ts'
-import { EarshotError } from './sender.ts'
+import { EarshotError, type Fetch } from './sender.ts'
 
 export interface UploadOptions {
   readonly signal?: AbortSignal
@@ -11,7 +11,7 @@ export interface UploadOptions {
   readonly onProgress?: (bytes: number) => void
   /** Failures in a row without progress after which to give up. Default: 10. */
   readonly attempts?: number
-  readonly fetch?: typeof fetch
+  readonly fetch?: Fetch
 }
 
 const TUS = { 'tus-resumable': '1.0.0' }
