@@ -53,6 +53,7 @@ import searchByWeek from './migrations/0063_search_by_week.sql' with { type: 'te
 import signalListIndexes from './migrations/0064_signal_list_indexes.sql' with { type: 'text' }
 import foundKind from './migrations/0065_found_kind.sql' with { type: 'text' }
 import placeOfFeedback from './migrations/0066_place_of_feedback.sql' with { type: 'text' }
+import publishableKeys from './migrations/0067_publishable_keys.sql' with { type: 'text' }
 import demoOrganization from './migrations/0069_demo_organization.sql' with { type: 'text' }
 import feedbackImports from './migrations/0071_feedback_imports.sql' with { type: 'text' }
 import otlp from './migrations/0073_otlp.sql' with { type: 'text' }
@@ -110,6 +111,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 64, name: 'signal_list_indexes', source: signalListIndexes },
   { number: 65, name: 'found_kind', source: foundKind },
   { number: 66, name: 'place_of_feedback', source: placeOfFeedback },
+  { number: 67, name: 'publishable_keys', source: publishableKeys },
   { number: 69, name: 'demo_organization', source: demoOrganization },
   { number: 71, name: 'feedback_imports', source: feedbackImports },
   { number: 73, name: 'otlp', source: otlp },

@@ -22,6 +22,7 @@ import { signInPages } from './sign-in/web.ts'
 import { uploadEndpoint } from './uploads/http/endpoint.ts'
 import { EVENT_TYPES } from './webhooks/event-types.ts'
 import { unsubscribePages } from './weekly-mail/web.ts'
+import { widgetPages } from './widget/web.ts'
 
 /** The whole HTTP interface. It does not listen yet. */
 export function createApp(
@@ -47,6 +48,7 @@ export function createApp(
     .use(signInPages({ ...deps, ...features, bodies }))
     .use(unsubscribePages({ config, weeklyMails: features.weeklyMails }))
     .use(oauthPages({ ...deps, ...features, bodies }))
+    .use(widgetPages({ ...deps, ...features, bodies }))
     .use(consolePages(deps))
     .use(discovery(deps.config, features.content))
     .use(mountWebsite(features.website, { ...deps, bodies, work: deps.requestWork }, options.website))

@@ -100,6 +100,10 @@ export interface Config {
     readonly websiteReads: number
     readonly assistant: number
     readonly forms: number
+    /** Per publishable key. */
+    readonly widgetKey: number
+    /** Per client address, over all publishable keys. */
+    readonly widgetAddress: number
     /** Per client address: mails with links, unusable links, sign-ins by OpenID Connect, and registrations of OAuth clients. */
     readonly signIn: number
   }
@@ -207,6 +211,8 @@ export function loadConfig(env: Environment): Config {
       websiteReads: read.integer('RATE_LIMIT_WEBSITE_READS'),
       assistant: read.integer('RATE_LIMIT_ASSISTANT'),
       forms: read.integer('RATE_LIMIT_FORMS'),
+      widgetKey: read.integer('RATE_LIMIT_WIDGET_KEY'),
+      widgetAddress: read.integer('RATE_LIMIT_WIDGET_ADDRESS'),
       signIn: read.integer('RATE_LIMIT_SIGN_IN'),
     },
   }

@@ -10,6 +10,7 @@ import { applicationOperations } from './agents/applications/routes.ts'
 import { type Applications, createApplications } from './agents/applications/service.ts'
 import { ingestOperations } from './agents/ingest/routes.ts'
 import { createIngest } from './agents/ingest/service.ts'
+import { createStoreVisitorFeedback } from './agents/ingest/visitor-feedback.ts'
 import { conversationOperations } from './agents/reads/routes.ts'
 import { createConversations } from './agents/reads/service.ts'
 import { sessionActor } from './agents/sessions/actor.ts'
@@ -75,6 +76,7 @@ import { metadataOperations } from './metadata/routes.ts'
 import { createMetadata, type Metadata } from './metadata/service.ts'
 import { organizationOperations } from './organizations/routes.ts'
 import { traceActor } from './otlp/actor.ts'
+import { traceErasure } from './otlp/erasure.ts'
 import { traceMaintenance } from './otlp/maintenance.ts'
 import { createTraces, type Traces } from './otlp/service.ts'
 import { createDirectory } from './people/directory.ts'
@@ -121,6 +123,9 @@ import { createWebsite } from './website/service.ts'
 import { weeklyMailActor } from './weekly-mail/actor.ts'
 import { selfOperations } from './weekly-mail/routes.ts'
 import { createWeeklyMails, type WeeklyMails, weeklyMailMaintenance } from './weekly-mail/service.ts'
+import { visitorFeedbackActor } from './widget/actor.ts'
+import { publishableKeyOperations } from './widget/routes.ts'
+import { createWidget, type Widget } from './widget/service.ts'
 
 export interface Features {
   readonly identity: Identity
@@ -143,6 +148,8 @@ export interface Features {
   readonly tools: Tools
   readonly content: Content
   readonly website: readonly WebsiteOperation[]
+  /** What web pages with a publishable key may do. */
+  readonly widget: Widget
   readonly actors: readonly ActorDefinition[]
   readonly maintenance: readonly MaintenanceTask[]
   readonly warmUp: WarmUp
@@ -199,6 +206,7 @@ export function createFeatures(deps: Deps): Features {
       ...conversationOperations(conversations),
       ...verdictOperations(verdicts),
       ...applicationOperations(applications),
+      ...publishableKeyOperations(identity, applications),
       ...organizationOperations(identity),
       ...administrationOperations(deps, identity),
       ...auditOperations({ reads: deps.reads, days: deps.config.auditDays }),
@@ -229,6 +237,7 @@ export function createFeatures(deps: Deps): Features {
     ],
     content,
     website: websiteOperations(deps, content),
+    widget: createWidget({ ...deps, applications, website: createWebsite(deps) }),
     actors: [
       sessionActor(deps),
       analysisActor(deps),
@@ -242,6 +251,7 @@ export function createFeatures(deps: Deps): Features {
       transcriptionActor(deps),
       meetingActor(deps),
       formActor(deps),
+      visitorFeedbackActor(createStoreVisitorFeedback({ ...deps, applications, ingest })),
       codingSessionActor({ ...deps, ...reading }),
       traceActor({ append: ingest.append, applications }),
       feedbackImportActor({ ...deps, people: createPeople(deps) }),
@@ -258,6 +268,7 @@ export function createFeatures(deps: Deps): Features {
         fileNameErasure,
         codingSessionErasure,
         feedbackImportErasure,
+        traceErasure,
         webhookErasure,
         recorderErasure,
       ]),

@@ -293,6 +293,11 @@ export const SETTING_GROUPS = {
     RATE_LIMIT_FAILED_AUTHENTICATION: perMinute(30, 'Refused credentials of one client address a minute.'),
     RATE_LIMIT_WEBSITE_READS: perMinute(300, 'Reads of the website API for one client address a minute.'),
     RATE_LIMIT_ASSISTANT: perMinute(30, 'Questions to the assistant for one client address a minute.'),
+    RATE_LIMIT_WIDGET_KEY: perMinute(600, 'Requests with one publishable key a minute.'),
+    RATE_LIMIT_WIDGET_ADDRESS: perMinute(
+      60,
+      'Requests of one client address a minute with publishable keys.',
+    ),
     RATE_LIMIT_FORMS: perMinute(20, 'Submitted forms for one client address a minute.'),
     RATE_LIMIT_SIGN_IN: perMinute(
       10,

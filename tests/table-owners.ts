@@ -33,6 +33,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'membership',
     'oauth_record',
     'organization',
+    'publishable_key',
     'sign_in_link',
     'user_session',
     'user_token',

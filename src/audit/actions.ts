@@ -20,6 +20,8 @@ export const CHANGES = [
   'agent_application.deleted',
   'agent_secret.created',
   'agent_secret.deleted',
+  'publishable_key.created',
+  'publishable_key.deleted',
   'agent_session.deleted',
   'feedback_source.created',
   'feedback_source.updated',

@@ -9,6 +9,7 @@ import * as credentials from './credentials.store.ts'
 import { hashKey, isKey } from './keys.ts'
 import { selectAccess } from './oauth-records.store.ts'
 import type { Principal } from './principal.ts'
+import { findPublishableKey, touchPublishableKey } from './publishable-keys.store.ts'
 import { selectSession, touchSession } from './sessions.store.ts'
 import type { GoodToken, Tokens } from './tokens.ts'
 import { type Memberships, selectAdmission, touchUserToken } from './user-tokens.store.ts'
@@ -16,6 +17,18 @@ import { type Memberships, selectAdmission, touchUserToken } from './user-tokens
 export type OrganizationPrincipal = Extract<Principal, { kind: 'organization' }>
 export type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
 export type UserPrincipal = Extract<Principal, { kind: 'user' }>
+
+/**
+ * A web page with a publishable key. It is no `Principal`, so that the compiler keeps it out of every operation: it can only send what
+ * the widget sends.
+ */
+export interface PagePrincipal {
+  readonly organizationId: string
+  readonly applicationId: string
+  readonly keyId: string
+  /** Origins of the pages that may use the key. */
+  readonly origins: readonly string[]
+}
 
 /** One sentence for the caller: why a token was refused. */
 export interface Refusal {
@@ -27,6 +40,8 @@ export interface Authentication {
   byApiKey(key: string): Promise<OrganizationPrincipal | null>
   /** Null if the secret is unknown or revoked. */
   byAgentSecret(secret: string): Promise<AgentPrincipal | null>
+  /** Null if the key is unknown or revoked. The caller checks the origin. */
+  byPublishableKey(key: string): Promise<PagePrincipal | null>
   /**
    * `wanted` is the organization that the caller names. With null, the user must be a member of exactly one.
    * @throws AppError 503 if the keys of the token issuer cannot be read
@@ -62,6 +77,7 @@ interface VerifiedSession extends VerifiedToken {
 export function createAuthentication(deps: AuthenticationDeps, tokens: Tokens): AuthenticationParts {
   const apiKeys = createCredentialCache<OrganizationPrincipal>(deps)
   const agentSecrets = createCredentialCache<AgentPrincipal>(deps)
+  const publishableKeys = createCredentialCache<PagePrincipal>(deps)
   const userTokens = createCredentialCache<VerifiedToken>(deps)
   const sessions = createCredentialCache<VerifiedSession>(deps)
 
@@ -73,7 +89,7 @@ export function createAuthentication(deps: AuthenticationDeps, tokens: Tokens): 
 
   return {
     forget(id) {
-      for (const cache of [apiKeys, agentSecrets, userTokens, sessions]) cache.revoke(id)
+      for (const cache of [apiKeys, agentSecrets, publishableKeys, userTokens, sessions]) cache.revoke(id)
     },
     async byApiKey(key) {
       if (!isKey('esk', key)) return null
@@ -97,6 +113,16 @@ export function createAuthentication(deps: AuthenticationDeps, tokens: Tokens): 
         if (row.stale) recordUse(credentials.touch(deps.sql, 'agent_secret', row.organizationId, row.id))
         const { id, organizationId, applicationId } = row
         return { id, value: { kind: 'agent', organizationId, applicationId, secretId: id } }
+      })
+    },
+    async byPublishableKey(key) {
+      if (!isKey('epk', key)) return null
+      return publishableKeys.get(hashKey(key), async () => {
+        const row = await findPublishableKey(deps.sql, key)
+        if (row === null) return null
+        const { id, organizationId, applicationId, origins } = row
+        if (row.stale) recordUse(touchPublishableKey(deps.sql, organizationId, id))
+        return { id, value: { organizationId, applicationId, keyId: id, origins } }
       })
     },
     async byToken(token, wanted) {

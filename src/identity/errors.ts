@@ -2,12 +2,16 @@
 export const IDENTITY_ERRORS = {
   codes: {
     invalid_agent_secret: 401,
+    invalid_publishable_key: 401,
+    page_not_allowed: 403,
     role_required: 403,
     agent_secret_not_found: 404,
     api_key_not_found: 404,
+    publishable_key_not_found: 404,
     member_not_found: 404,
     user_token_not_found: 404,
     user_session_not_found: 404,
+    too_many_publishable_keys: 409,
     external_token_issuer: 409,
     member_exists: 409,
     last_administrator: 409,

@@ -6,8 +6,8 @@
  * choose digests. A salt or a slow hash would add nothing to 256 random bits.
  */
 
-/** `esk`: an organization's API key; `eas`: a secret of an agent application; `ess`: a browser session; `esl`: a sign-in link. */
-export type KeyKind = 'esk' | 'eas' | 'ess' | 'esl'
+/** `esk`: an organization's API key; `eas`: a secret of an agent application; `ess`: a browser session; `esl`: a sign-in link; `epk`: a publishable key of web pages. */
+export type KeyKind = 'esk' | 'eas' | 'ess' | 'esl' | 'epk'
 
 export interface NewKey {
   /** Shown once. */
@@ -20,7 +20,7 @@ export interface NewKey {
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 /** 62^43 is the first power of 62 beyond 2^256. */
 const DIGITS = 43
-const SHAPE = /^(?:esk|eas|ess|esl)_[0-9A-Za-z]{43}$/
+const SHAPE = /^(?:esk|eas|ess|esl|epk)_[0-9A-Za-z]{43}$/
 const SHOWN_CHARACTERS = 'esk_'.length + 6
 
 /** A new key from the system's random source. */

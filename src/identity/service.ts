@@ -22,6 +22,7 @@ import { eraseDemoOrganization } from './erase.ts'
 import { createKey } from './keys.ts'
 import { findMember } from './members.store.ts'
 import { createOAuthRecords, type OAuthRecords } from './oauth-records.ts'
+import { createPublishableKeys, type PublishableKeys } from './publishable-keys.ts'
 import { createSessions, type Sessions } from './sessions.ts'
 import * as store from './store.ts'
 import { createTokens } from './tokens.ts'
@@ -39,7 +40,7 @@ export interface NewUser {
   readonly role?: Role | undefined
 }
 
-export interface Identity extends Authentication, UserTokens, ApiKeys, Credits, Sessions {
+export interface Identity extends Authentication, UserTokens, ApiKeys, PublishableKeys, Credits, Sessions {
   readonly oauthRecords: OAuthRecords
   /** Drops a user from the caches of this process at once. The caller that changes a user notifies the other processes. */
   forgetUser(userId: string): void
@@ -97,6 +98,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     ...organizations(deps),
     ...createApiKeys(deps, forget),
     ...agentSecrets(deps, forget),
+    ...createPublishableKeys(deps, forget),
     ...createCredits(deps),
     ...createUserTokens(deps, tokens, forget),
     ...createSessions(deps, forget),

@@ -16,6 +16,7 @@ import { signInMessages } from './sign-in.ts'
 import { themesMessages } from './themes.ts'
 import { traceMessages } from './trace.ts'
 import { transcriptionMessages } from './transcription.ts'
+import { visitorFeedbackMessages } from './visitor-feedback.ts'
 import {
   webhookDeliveryMessages,
   webhookMessages,
@@ -48,4 +49,5 @@ export const ACTOR_KINDS = kindsOf([
   codingSessionMessages,
   feedbackImportMessages,
   traceMessages,
+  visitorFeedbackMessages,
 ])

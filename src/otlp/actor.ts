@@ -19,6 +19,8 @@ import { joined, type SessionPart, sessionsOf } from './trace.rules.ts'
 
 /** Traces of one step. Each has at most `MAX_TRACE_BYTES` of spans, usually a few kilobytes. */
 const TRACES = 100
+/** Steps of one turn. The next round of maintenance wakes the actor again where more is due. */
+const STEPS = 50
 const SESSIONS_AT_ONCE = 4
 const MAX_ATTEMPTS = 60
 const SOURCE = { sdk: 'opentelemetry' } as const
@@ -34,11 +36,11 @@ export function traceActor(deps: TraceActorDeps): ActorDefinition {
     handlers: {
       async settle(turn) {
         const ref = { organizationId: turn.organization, applicationId: turn.message.id }
-        for (;;) {
+        for (let step = 0; step < STEPS; step++) {
           turn.signal.throwIfAborted()
-          const due = await settleSome(deps, turn, ref)
-          if (due < TRACES) return turn.finish(async () => {})
+          if ((await settleSome(deps, turn, ref)) < TRACES) break
         }
+        await turn.finish(async () => {})
       },
     },
   })

@@ -136,3 +136,21 @@ export async function deleteOldTraces(query: Query, limit: number): Promise<numb
     )`
   return deleted.count
 }
+
+/** Forgets traces of which a piece, stored before `until`, matches one of the patterns. */
+export async function deleteTracesWith(
+  tx: Tx,
+  organizationId: string,
+  patterns: readonly string[],
+  until: Date,
+): Promise<void> {
+  await tx`
+    delete from otlp_trace t
+    using otlp_piece p
+    where t.organization_id = ${organizationId}
+      and p.organization_id = ${organizationId}
+      and p.application_id = t.application_id
+      and p.trace_id = t.trace_id
+      and t.last_span_at <= ${until}
+      and p.spans::text ~* any(${[...patterns]}::text[])`
+}

@@ -1,5 +1,6 @@
 /** The settings in a real browser: agents with their first conversation, redaction, and what everybody may see. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { newId } from '../../src/platform/ids.ts'
 import { type ConsolePage, openConsole } from '../support/console-page.ts'
 import { createTenant, type Tenant } from '../support/metadata.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
@@ -154,6 +155,12 @@ test('redaction rules are tried before they are saved; a bad pattern is named', 
     redactedFields: ['password'],
     redactedPatterns: ['[0-9]{4}( [0-9]{4}){3}'],
   })
+})
+
+test('an address with an agent that is gone leads to no other agent’s rules', async () => {
+  await browser.open(`/settings/redaction?agent=${newId()}`)
+  await browser.page.getByRole('heading', { name: 'Not found' }).waitFor()
+  expect(await browser.page.getByLabel('Patterns').count()).toBe(0)
 })
 
 test('the organization is switched, and stays as it was if that fails', async () => {

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { DEFAULT_MAX_BODY_BYTES } from '../../src/http/call.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import { INGEST, userMessage } from '../support/agents.ts'
+import { requestOf, span, TRACES } from '../support/otlp.ts'
 import { useServices } from '../support/process.ts'
 import { type Credential, clientOf } from '../support/server.ts'
 import type { Watched } from '../support/watch-process.ts'
@@ -129,6 +130,23 @@ describe('120 MB of bodies at a time', () => {
     const events = Array.from({ length: 9 }, (_, index) => userMessage(index, { content }))
     await expectBudget('contents', async () => {
       const statuses = await ingestTogether(tenant, 30, () => ingestBody(events))
+      expect(statuses).toContain(200)
+    })
+  })
+
+  test('of spans', async () => {
+    const attributes = Array.from({ length: 60 }, (_, index) => ({
+      key: `gen_ai.prompt.${index}.content`,
+      value: { stringValue: filler('different names', 1_000) },
+    }))
+    const spans = Array.from({ length: 100 }, (_, index) => span(index + 1, index, {}, { attributes }))
+    const body = JSON.stringify(requestOf(spans))
+    expect(body.length).toBeGreaterThan(6 * MB)
+    await expectBudget('spans', async () => {
+      const credential = { agentSecret: tenant.agentSecret }
+      const statuses = await Promise.all(
+        Array.from({ length: 15 }, () => send('POST', TRACES, credential, body)),
+      )
       expect(statuses).toContain(200)
     })
   })

@@ -44,6 +44,7 @@ const COUNTS = {
   'docs/users-and-tokens.md': { run: 1, notRun: 0 },
   'docs/webhooks.md': { run: 0, notRun: 3 },
   'docs/website-forms.md': { run: 2, notRun: 0 },
+  'docs/widget.md': { run: 1, notRun: 1 },
 }
 
 const pages = PAGES.map((path) => ({ path, blocks: codeBlocksOf(readFileSync(join(ROOT, path), 'utf8')) }))

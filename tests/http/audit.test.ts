@@ -52,6 +52,7 @@ const importPath = async () => {
   return `/feedback-sources/${id}/imports/${await createImport(key, Number(id), server.database.sql)}`
 }
 const metadataSource = () => post('/metadata/sources', { externalEntityName: newId() })
+const PAGE_KEY = { name: 'x', origins: ['https://www.example.com'] }
 const WEBHOOK = { url: 'https://example.com/', types: ['*'] }
 const FIELDS = [{ category: 'content', type: 'string', name: 'comment', value: 'x' }]
 
@@ -160,6 +161,17 @@ const CHANGES: Readonly<Record<string, readonly [action: string, send: () => Pro
     async () => {
       const path = `/agent-applications/${(await application()).id}/secrets`
       return ['DELETE', `${path}/${(await post(path, {})).id}`]
+    },
+  ],
+  createPublishableKey: [
+    'publishable_key.created',
+    async () => ['POST', `/agent-applications/${(await application()).id}/publishable-keys`, PAGE_KEY],
+  ],
+  deletePublishableKey: [
+    'publishable_key.deleted',
+    async () => {
+      const path = `/agent-applications/${(await application()).id}/publishable-keys`
+      return ['DELETE', `${path}/${(await post(path, PAGE_KEY)).id}`]
     },
   ],
   deleteAgentSession: [

@@ -115,7 +115,12 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
   }
   const codingSessionId = await createCodingSession(key)
   const codingUploadId = await createSessionUpload(key)
-  const agents = { applicationId, secretId, sessionId, signalId, externalEventId: 'e1' }
+  const publishableKey = await key.post(`/v3/rest/agent-applications/${applicationId}/publishable-keys`, {
+    name: 'Page',
+    origins: ['https://www.example.com'],
+  })
+  const publishableKeyId = publishableKey.body.id
+  const agents = { applicationId, secretId, publishableKeyId, sessionId, signalId, externalEventId: 'e1' }
   // A project with this session.
   const { publicId } = (await key.post('/v3/rest/projects', { name: 'Checkout' })).body
   await key.post(`/v3/rest/projects/${publicId}/agent-sessions`, { sessionId: codingSessionId })

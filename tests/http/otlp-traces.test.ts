@@ -320,7 +320,11 @@ describe('what is stored', () => {
       },
     ])
     const [session] = await server.database.sql`
-      select agent_version, context from agent_session where external_session_id = 'chat-1' order by created_at desc limit 1`
+      select s.agent_version, s.context
+      from agent_session s
+      join agent_event e on e.session_id = s.id
+      where e.external_event_id = ${`${id}-answer`}
+        and s.agent_version is not null`
     expect(session).toMatchObject({
       agent_version: '4.2',
       context: { environment: 'production', release: '4.2' },
@@ -435,6 +439,41 @@ describe('what is stored', () => {
       .sql`update organization set agent_chats_enabled = false where id = ${own.organizationId}`
     const answer = await post('{}', {}, own.agentSecret)
     expect([answer.status, parsed(answer).code]).toEqual([404, 5])
+  })
+
+  test('making the messages once more changes nothing', async () => {
+    const own = await openAgent(server)
+    await post(json(requestOf([span(1, 0, turn())])), {}, own.agentSecret)
+    await settle(server)
+    const before = await storedEvents(server, own)
+    await server.database
+      .sql`update otlp_trace set due_at = now() where application_id = ${own.applicationId}`
+    await settle(server)
+    expect(before).toHaveLength(2)
+    expect(await storedEvents(server, own)).toEqual(before)
+  })
+
+  test('a session that refuses its messages does not hold up the others', async () => {
+    const own = await openAgent(server)
+    const spans = [
+      span(
+        1,
+        0,
+        turn('Q', 'A', { 'user.id': ' ', 'gen_ai.conversation.id': 'bad', 'deployment.environment': 'x' }),
+      ),
+      span(2, 5, turn('Q', 'A', { 'gen_ai.conversation.id': 'good' }), { traceId: 'ee'.repeat(16) }),
+    ]
+    await post(json(requestOf(spans)), {}, own.agentSecret)
+    // The settings change before the messages are made.
+    await own.configure({ allowedEnvironments: ['y'] })
+    await settle(server)
+    expect(await storedEvents(server, own)).toHaveLength(0)
+    const events = [
+      span(3, 9, turn('Q', 'A', { 'deployment.environment': 'y' }), { traceId: 'ef'.repeat(16) }),
+    ]
+    await post(json(requestOf(events)), {}, own.agentSecret)
+    await settle(server)
+    expect(await storedEvents(server, own)).toHaveLength(2)
   })
 
   test('spans are forgotten an hour after the last one of their trace', async () => {

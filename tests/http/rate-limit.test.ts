@@ -173,6 +173,7 @@ const identity: Authentication = {
     userId: token,
     role: 'viewer',
   }),
+  byPublishableKey: async () => null,
   bySession: async () => ({ refused: 'no sessions here' }),
 }
 

@@ -7,6 +7,7 @@ import { type Agent, assistantMessage, feedbackOn, openAgent, userMessage } from
 import { createCodingSession } from '../support/coding-sessions.ts'
 import { eventually } from '../support/eventually.ts'
 import { createRecord, createSource, field, PEOPLE, putPerson } from '../support/feedback.ts'
+import { requestOf, span, TRACES } from '../support/otlp.ts'
 import { createRecording, utterance } from '../support/recordings.ts'
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'
 
@@ -84,6 +85,17 @@ async function saySomethingEverywhere() {
       participants: [{ speaker: 0, email }],
       transcript: [utterance(0, 5, 0, 'This is Qzfirst7 Qzlast7 speaking, or Qzformer7.')],
     })
+  await agent.client.post(
+    TRACES,
+    requestOf([
+      span(1, 0, {
+        'gen_ai.operation.name': 'invoke_agent',
+        'user.id': EMAIL,
+        'input.value': 'Qzfirst7 is waiting,\nqzlast7 too.',
+        'output.value': 'Yes.',
+      }),
+    ]),
+  )
   await createCodingSession(key, {
     title: 'Fix the export for Qzfirst7 Qzlast7',
     events: [{ text: `Mail of ${EMAIL}: qzfirst7 wants it fixed.` }, { text: 'qzlast7 is waiting' }],
@@ -103,6 +115,7 @@ test('after an erasure, a dump of the database finds nothing of the person', asy
     'coding_session',
     'coding_session_event',
     'feedback_record',
+    'otlp_piece',
     'person',
     'person_alias',
     'recording',

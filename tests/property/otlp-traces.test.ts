@@ -62,11 +62,12 @@ const anyTrace = fc
       question: fc.constantFrom(undefined, 'Where is it?', 'And the other one?'),
       answer: fc.constantFrom(undefined, 'Here.', 'There.'),
       session: fc.constantFrom(undefined, 's1', 's2'),
+      tokens: fc.constantFrom(undefined, 1, 20),
     }),
     { minLength: 1, maxLength: 9 },
   )
   .map((parts) =>
-    parts.map(({ up, start, kind, question, answer, session }, index) =>
+    parts.map(({ up, start, kind, question, answer, session, tokens }, index) =>
       span(
         index + 1,
         start,
@@ -79,6 +80,7 @@ const anyTrace = fc
             'gen_ai.output.messages': [{ role: 'assistant', parts: [{ type: 'text', content: answer }] }],
           }),
           ...(session && { 'gen_ai.conversation.id': session }),
+          ...(tokens && { 'gen_ai.usage.output_tokens': tokens }),
         },
         index < up ? {} : parent(index + 1 - up),
       ),

@@ -47,12 +47,18 @@ async function createObjects(server: TestServer, organizationId: string, apiKey:
   const person = await client.put('/v3/rest/people', { email: 'grace@example.com' })
   const webhook = await client.post('/v3/rest/webhooks', { url: 'https://example.com/', types: ['*'] })
   const { themeId, itemId, otherItemId } = await insertTheme(server.database.sql, organizationId)
+  const { applicationId } = application
+  const publishableKey = await client.post(`/v3/rest/agent-applications/${applicationId}/publishable-keys`, {
+    name: 'Page',
+    origins: ['https://www.example.com'],
+  })
   return {
+    publishableKeyId: publishableKey.body.id,
     themeId,
     itemId,
     itemIds: [Number(itemId), Number(otherItemId)],
     webhookId: webhook.body.id,
-    applicationId: application.applicationId,
+    applicationId,
     userId,
     memberId: userId,
     apiKeyId: (await client.post('/v3/rest/api-keys', { name: 'another' })).body.id,

@@ -74,6 +74,7 @@ export type Credential =
   | { readonly apiKey: string }
   | { readonly agentSecret: string }
   | { readonly userToken: string }
+  | { readonly publishableKey: string }
   | 'nobody'
 
 const LIMITS_OFF = {
@@ -89,6 +90,8 @@ const LIMITS_OFF = {
   RATE_LIMIT_SIGN_IN: '0',
   RATE_LIMIT_MEETING_JOINS: '0',
   RATE_LIMIT_RECORDER_HOOKS: '0',
+  RATE_LIMIT_WIDGET_KEY: '0',
+  RATE_LIMIT_WIDGET_ADDRESS: '0',
 }
 
 /** Starts the service. `stop` also drops the database. */
@@ -221,5 +224,6 @@ export function credentialHeaders(credential: Credential): Record<string, string
   if (credential === 'nobody') return {}
   if ('apiKey' in credential) return { 'x-service-api-key': credential.apiKey }
   if ('agentSecret' in credential) return { 'x-service-agent-key': credential.agentSecret }
+  if ('publishableKey' in credential) return { 'x-service-publishable-key': credential.publishableKey }
   return { authorization: `Bearer ${credential.userToken}` }
 }

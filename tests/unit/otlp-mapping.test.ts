@@ -57,8 +57,8 @@ describe('only the outermost spans make messages', () => {
     expect(
       said([
         span(1, 0, { name: 'script' }, during(0, 20)),
-        span(3, 0, { ...agent, ...asks('Q1', 'Q2'), ...answers('A2') }, { ...parent(1), ...during(5, 6) }),
-        span(2, 0, { ...agent, ...asks('Q1'), ...answers('A1') }, { ...parent(1), ...during(1, 2) }),
+        span(2, 0, { ...agent, ...asks('Q1', 'Q2'), ...answers('A2') }, { ...parent(1), ...during(5, 6) }),
+        span(3, 0, { ...agent, ...asks('Q1'), ...answers('A1') }, { ...parent(1), ...during(1, 2) }),
       ]),
     ).toEqual(['s ? Q1', 's ! A1', 's ? Q2', 's ! A2'])
   })

@@ -5,7 +5,7 @@ import { api, contentOf, type Schemas } from '../api.ts'
 import { Failure, useAct } from '../parts/act.tsx'
 import { type Fields, fieldsOf } from '../parts/dialogs.tsx'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
-import { nameOf, useAllMembers } from './all-members.ts'
+import { nameOf, useAllMembers } from './all-of.ts'
 import { Check, Field } from './parts.tsx'
 
 type Agent = Schemas['AgentApplication']

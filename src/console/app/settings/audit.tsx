@@ -3,7 +3,7 @@ import { useFilters } from '../address.ts'
 import { api, contentOf, type Schemas } from '../api.ts'
 import { usePages } from '../load.ts'
 import { Time, Title } from '../parts/small.tsx'
-import { useAllMembers } from './all-members.ts'
+import { useAllMembers } from './all-of.ts'
 import { Row, Rows, slice } from './parts.tsx'
 
 type Entry = Schemas['AuditEntry']

@@ -8,7 +8,7 @@ import { Failure, useAct } from '../parts/act.tsx'
 import { Confirmed, FormDialog, Opens } from '../parts/dialogs.tsx'
 import { Time, Title } from '../parts/small.tsx'
 import { labelOf } from '../words.ts'
-import { nameOf, useAllMembers } from './all-members.ts'
+import { nameOf, useAllMembers } from './all-of.ts'
 import { Field, Row, Rows, slice } from './parts.tsx'
 
 type Member = Schemas['Member']

@@ -2,11 +2,12 @@
 import { useState } from 'preact/hooks'
 import { useFilters } from '../address.ts'
 import { api, contentOf, type Schemas } from '../api.ts'
-import { type ListPage, useLoaded, usePages } from '../load.ts'
+import { useLoaded, usePages } from '../load.ts'
 import { FormDialog, Opens } from '../parts/dialogs.tsx'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Title } from '../parts/small.tsx'
 import { labelOf } from '../words.ts'
+import { allOf, numbered, PAGE_ROWS } from './all-of.ts'
 import { Field, Row, Rows } from './parts.tsx'
 
 type Source = Schemas['MetadataSource']
@@ -25,13 +26,15 @@ const TYPES = {
 } as const satisfies Readonly<Record<FieldType, string>>
 const isType = (text: string): text is FieldType => text in TYPES
 
-const LIMIT = 100
-
 export function MetadataFields() {
   const filters = useFilters()
   const [round, setRound] = useState(0)
   const loaded = useLoaded(`metadata sources ${round}`, (signal) =>
-    contentOf(api.GET(SOURCES, { params: { query: { limit: LIMIT } }, signal })),
+    allOf(async (cursor) => {
+      const page = Number(cursor ?? 1)
+      const query = { page, limit: PAGE_ROWS }
+      return numbered(await contentOf(api.GET(SOURCES, { params: { query }, signal })), page)
+    }),
   )
   if (loaded.data === null)
     return loaded.state === 'failed' ? <ErrorNote problem={loaded.problem} /> : <Loading />
@@ -91,7 +94,7 @@ function FieldsOf({ source, onRenamed }: { readonly source: Source; readonly onR
   const path = { sourceId: source.id }
   const pages = usePages(`fields ${source.id} ${round}`, async (cursor, signal) => {
     const page = Number(cursor ?? 1)
-    const query = { page, limit: LIMIT }
+    const query = { page, limit: PAGE_ROWS }
     const data = await contentOf(api.GET(FIELDS, { params: { path, query }, signal }))
     return numbered(data, page)
   })
@@ -192,9 +195,3 @@ function NewField(props: {
     </FormDialog>
   )
 }
-
-/** A page of a list with numbers instead of cursors. */
-const numbered = <T,>(data: readonly T[], page: number): ListPage<T> => ({
-  data,
-  next_cursor: data.length < LIMIT ? null : String(page + 1),
-})

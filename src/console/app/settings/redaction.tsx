@@ -3,12 +3,14 @@ import { useState } from 'preact/hooks'
 import { pageOf, useFilters } from '../address.ts'
 import { api, contentOf, type Schemas } from '../api.ts'
 import { useLoaded } from '../load.ts'
+import { NotFound } from '../pages/not-found.tsx'
 import { Failure, useAct } from '../parts/act.tsx'
 import { fieldsOf } from '../parts/dialogs.tsx'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Title } from '../parts/small.tsx'
 import { linesOf } from './agent-settings.tsx'
-import { Field } from './parts.tsx'
+import { allOf, PAGE_ROWS } from './all-of.ts'
+import { Field, slice } from './parts.tsx'
 
 type Agent = Schemas['AgentApplication']
 
@@ -16,12 +18,18 @@ export function Redaction() {
   const filters = useFilters()
   const [round, setRound] = useState(0)
   const loaded = useLoaded(`agents for redaction ${round}`, (signal) =>
-    contentOf(api.GET('/v3/rest/agent-applications', { params: { query: { limit: 100 } }, signal })),
+    allOf((cursor) => {
+      const query = slice(cursor, PAGE_ROWS)
+      return contentOf(api.GET('/v3/rest/agent-applications', { params: { query }, signal }))
+    }),
   )
   if (loaded.data === null)
     return loaded.state === 'failed' ? <ErrorNote problem={loaded.problem} /> : <Loading />
-  const agents = loaded.data.data
-  const agent = agents.find(({ id }) => id === filters.get('agent')) ?? agents[0]
+  const agents = loaded.data
+  const wanted = filters.get('agent')
+  // Another agent's rules must not be edited by mistake.
+  const agent = wanted === '' ? agents[0] : agents.find(({ id }) => id === wanted)
+  if (agent === undefined && agents.length > 0) return <NotFound />
   if (agent === undefined)
     return (
       <>

@@ -5,7 +5,7 @@ import { useLoaded, usePages } from '../load.ts'
 import { Confirmed, FormDialog, Opens, SecretDialog } from '../parts/dialogs.tsx'
 import { ErrorNote } from '../parts/notes.tsx'
 import { Tag, Time, Title } from '../parts/small.tsx'
-import { nameOf, useAllMembers } from './all-members.ts'
+import { nameOf, useAllMembers } from './all-of.ts'
 import { Field, LastUsed, Row, Rows, slice } from './parts.tsx'
 
 type Member = Schemas['Member']
