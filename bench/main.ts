@@ -1,5 +1,6 @@
 /** `bun run bench [name …]`: runs the named benchmarks; all by default. */
 import { benchActors } from './actors.ts'
+import { benchConsole } from './console.ts'
 import { benchCounts } from './counts.ts'
 import { benchHttp } from './http.ts'
 import { benchIngest } from './ingest.ts'
@@ -21,6 +22,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
     await benchReads()
   },
   reads: benchReads,
+  console: benchConsole,
   counts: benchCounts,
   ingest: benchIngest,
   otlp: benchOtlp,

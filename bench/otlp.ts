@@ -2,7 +2,7 @@
  * OpenTelemetry spans over real HTTP, durable before the response, and how much CPU one takes.
  *
  * Requests are copies of recorded traces of real frameworks with trace ids of their own, 512 spans each, as exporters send them. The
- * CPU of the service includes making and appending the messages, which follow ten seconds later: the run ends when they are stored.
+ * service has no workers, so the figures are those of receiving alone. The messages follow ten seconds later.
  */
 import { cpuOfTree, postgresPid } from './support/cpu.ts'
 import { openEnvironment, startService } from './support/environment.ts'
@@ -16,7 +16,7 @@ const RECORDINGS = ['ai-sdk-7', 'openai-agents', 'langfuse']
 
 export async function benchOtlp(): Promise<void> {
   await using environment = await openEnvironment(CALLERS)
-  await using service = await startService(environment)
+  await using service = await startService(environment, { ROLE: 'api' })
   const tenant = await createTenant(environment)
   const server = postgresPid(environment.databaseUrl)
   const cpu = () => [cpuOfTree(service.pid), cpuOfTree(server)] as const

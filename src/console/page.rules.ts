@@ -4,6 +4,9 @@ import type { ConsoleFiles } from './bundle.ts'
 /** Where the console stands, below the path of `PUBLIC_BASE_URL`. */
 export const CONSOLE_PATH = '/console'
 export const ASSETS_PATH = `${CONSOLE_PATH}/assets`
+/** The first request of the script. The browser sends it while the script is still on its way. */
+const SESSION_PATH = '/v3/rest/session'
+const PRELOADED = 'rel="preload" as="fetch" crossorigin'
 
 /** @param prefix the path of `PUBLIC_BASE_URL`, without a trailing slash */
 export function consolePage(
@@ -19,6 +22,7 @@ export function consolePage(
     <meta name="color-scheme" content="light dark">
     <title>Earshot</title>
     <link rel="icon" href="data:,">
+    <link ${PRELOADED} href="${at}${SESSION_PATH}">
     <link rel="stylesheet" href="${at}${ASSETS_PATH}/${style}">
     <script type="module" src="${at}${ASSETS_PATH}/${script}"></script>
   </head>

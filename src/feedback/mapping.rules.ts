@@ -71,7 +71,9 @@ export function parseColumnMap(text: string): readonly [column: string, rule: Fi
   return [column, parseRule(column, text.slice(equals + 1))]
 }
 
-function parseRule(column: string, text: string): FieldRule | null {
+function parseRule(column: string, text: unknown): FieldRule | null {
+  // The schema of a record does not reach members whose name contains a line break: its pattern ends there.
+  if (typeof text !== 'string') throw trouble(column, 'must be a text')
   if (text === '-') return null
   const [categoryText, typeText = '', nameText = '', ...rest] = text.split(':')
   const category = CATEGORIES.find((one) => one === categoryText)

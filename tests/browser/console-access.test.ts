@@ -74,7 +74,9 @@ afterAll(async () => {
 
 /** Visits every known page. Those that its links lead to become known. */
 async function goRound(caller: Caller): Promise<Round> {
-  const visitor = await openVisitor(chromium, server, caller.userId, caller.organizationId)
+  const { baseUrl, features } = server
+  const site = { baseUrl, createLink: features.identity.createLink }
+  const visitor = await openVisitor(chromium, site, caller.userId, caller.organizationId)
   const visits: Visit[] = []
   for (let n = 0; n < addresses.length; n++) {
     const visit = await visitor.visit(addresses[n] ?? '')
@@ -96,10 +98,15 @@ function addAddress(path: string): void {
 
 const pathOf = (address: string) => address.split('?')[0] ?? ''
 
+/** Administrators see who read or changed which object: its id, and nothing else of it. */
+const isAudit = (given: string) => /\/audit($|\?)/.test(given)
+
 /** What the caller must not see: words, and ids that the caller does not give. */
 function secretsFor({ reads }: Caller, given: string): readonly string[] {
   const hidden = (['conversation', 'call'] as const).filter((one) => !reads.includes(one))
-  const ids = hidden.flatMap((one) => data.ids[one]).filter((id) => !given.includes(id))
+  const ids = (isAudit(given) ? [] : hidden)
+    .flatMap((one) => data.ids[one])
+    .filter((id) => !given.includes(id))
   return [...hidden.flatMap((one) => data.words[one]), ...ids]
 }
 

@@ -2,7 +2,6 @@
 import type { Page, Request } from 'playwright-core'
 import type { Chromium } from './chromium.ts'
 import { eventually } from './eventually.ts'
-import type { TestServer } from './server.ts'
 
 export interface Exchange {
   /** Path and query. */
@@ -55,7 +54,7 @@ const SEEN = `({
 /** Signs in with a new page of the browser. Nobody else may be signed in meanwhile. */
 export async function openVisitor(
   { context }: Chromium,
-  server: TestServer,
+  server: { readonly baseUrl: string; createLink(userId: string): Promise<string> },
   userId: string,
   organizationId: string,
 ): Promise<Visitor> {
@@ -83,7 +82,7 @@ export async function openVisitor(
       }),
     )
   })
-  const token = await server.features.identity.createLink(userId)
+  const token = await server.createLink(userId)
   await page.goto(`${server.baseUrl}/sign-in/link?token=${token}&to=${encodeURIComponent('/console')}`)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()

@@ -195,6 +195,14 @@ describe('the mapping of columns', () => {
     expect(() => parseMappingFile({ externalId: 'Ticket' })).toThrow('is not a member')
   })
 
+  test.each(['Comment', 'two\r\nlines', 'one\u2028two'])(
+    'gives the column %j a text and nothing else',
+    (column) => {
+      const refusal = expect.objectContaining({ code: 'validation_failed' })
+      expect(() => parseMappingFile({ columns: { [column]: 2147483648 } })).toThrow(refusal)
+    },
+  )
+
   test.each([
     [['a', 'a'], {}, '"a": occurs twice'],
     [['a'], { email: 'Mail' }, '"Mail": is not in the file, which has a'],
