@@ -1,4 +1,4 @@
-"""Builds the wheel and the source archive with the standard library alone (PEP 517, PEP 660, PEP 427)."""
+"""Builds the wheel and the source archive with the standard library alone (PEP 427, PEP 517, PEP 660)."""
 
 from __future__ import annotations
 

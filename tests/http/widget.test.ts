@@ -79,6 +79,22 @@ describe('feedback', () => {
     expect(await storedFeedback(sessionId)).toMatchObject([{ rating: 'positive' }])
   })
 
+  test('is in the environment of its response', async () => {
+    const named = await openPage(server)
+    await named.agent.configure({ allowedEnvironments: ['production'] })
+    const context = { environment: 'production' }
+    const each = [userMessage(1, { context }), assistantMessage(2, { context })]
+    const sessions = [
+      await named.agent.accept(each, { externalSessionId: 'each' }),
+      await named.agent.accept([userMessage(1), assistantMessage(2)], { externalSessionId: 'all', context }),
+    ]
+    for (const session of ['each', 'all'])
+      await named.feedback({ session, message: 'a2', rating: 'negative' })
+    await idle()
+    for (const { sessionId } of sessions)
+      expect(await storedFeedback(sessionId)).toMatchObject([{ rating: 'negative' }])
+  })
+
   test('on an unknown session is answered alike, creates nothing, and is dropped', async () => {
     const session = newSession()
     const known = newSession()

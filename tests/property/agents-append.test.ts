@@ -4,9 +4,11 @@
  * `EARSHOT_PROPERTY_RUNS` sets the number of runs, which is 25 by default.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { resolve } from 'node:path'
 import fc from 'fast-check'
 import { createRuntime, type Runtime } from '../../src/actors/runtime.ts'
 import { type Agent, APPEND, eventRows, type Members, openAgent } from '../support/agents.ts'
+import type { AppendOrder } from '../support/append-process.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Answer, type Client, startTestServer, type TestServer } from '../support/server.ts'
 
@@ -100,14 +102,27 @@ async function check({ named, history, steps }: Plan): Promise<void> {
   await expectBill(last.sessionId, history.filter(({ type }) => type === 'assistant_message').length)
 }
 
-test('50 concurrent appends of overlapping histories of one session over two processes: no 409, one order', async () => {
+test('50 concurrent appends of overlapping histories of one session from four processes: no 409, one order', async () => {
   const history = Array.from({ length: 50 }, (_, n) => ({
     type: n % 2 === 0 ? 'user_message' : 'assistant_message',
     content: `Line ${Math.floor(n / 4)}`,
   }))
   // Neither rising nor falling, so that short histories arrive after long ones and before them.
   const requests = history.map((_, n) => history.slice(0, ((n * 17) % 50) + 1))
-  const answers = await together(crypto.randomUUID(), requests)
+  const externalSessionId = crypto.randomUUID()
+  const bodies = requests.map((events) => agent.request(events, { externalSessionId }))
+  const answers = (
+    await Promise.all(
+      Array.from({ length: 4 }, (_, sender) =>
+        fromProcess({
+          url: `${(sender % 2 === 0 ? server : second).baseUrl}${APPEND}`,
+          headers: { 'content-type': 'application/json', 'x-service-agent-key': agent.agentSecret },
+          bodies: bodies.filter((_, n) => n % 4 === sender),
+        }),
+      ),
+    )
+  ).flat()
+  expect(answers.map(({ status }) => status)).toEqual(requests.map(() => 200))
   const sent = requests.reduce((total, request) => total + request.length, 0)
   expect(sum(answers)).toEqual({ accepted: 50, deduplicated: sent - 50, revised: 0 })
   const { sessionId } = answers[0]!.body
@@ -117,6 +132,18 @@ test('50 concurrent appends of overlapping histories of one session over two pro
   )
   await expectBill(sessionId, 25)
 })
+
+/** Sends the requests from a new process, all at the same time. */
+async function fromProcess(order: AppendOrder): Promise<readonly Pick<Answer, 'status' | 'body'>[]> {
+  const child = Bun.spawn([process.execPath, resolve(import.meta.dir, '../support/append-process.ts')], {
+    stdin: new TextEncoder().encode(JSON.stringify(order)),
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  const [text, code] = await Promise.all([new Response(child.stdout).text(), child.exited])
+  expect(code).toBe(0)
+  return JSON.parse(text)
+}
 
 async function together(
   externalSessionId: string,
@@ -131,7 +158,7 @@ async function together(
   return answers
 }
 
-function sum(answers: readonly Answer[]) {
+function sum(answers: readonly Pick<Answer, 'body'>[]) {
   const of = (name: string) => answers.reduce((total, { body }) => total + body[name], 0)
   return {
     accepted: of('acceptedEventCount'),

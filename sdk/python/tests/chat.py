@@ -1,4 +1,6 @@
-"""A chat application for the chaos test. Arguments: prefix, sessions, turns. Prints its counters as JSON.
+"""A chat application for the chaos test. Arguments: # The test is not to wait for long pauses.
+_retry.FIRST_PAUSE, _retry.LONGEST_PAUSE = 0.05, 0.5
+prefix, sessions, turns. Prints its counters as JSON.
 
 Each turn syncs the whole history, as a stateless web server does. Half-way the process forks, and the child goes on with every
 second session. So both processes send overlapping histories of these sessions.
@@ -9,7 +11,7 @@ import os
 import sys
 import time
 
-from earshot import Earshot
+from earshot import Earshot, _retry
 
 prefix, sessions, turns = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 errors: list[str] = []

@@ -76,9 +76,11 @@ class Sending(unittest.TestCase):
             session.sync(history)
             session.feedback(history[3], "positive")
             session.feedback(assistant("never said"), "positive")
+            session.feedback(assistant("Yes.", id="an id that sync did not see"), "negative")
             earshot.flush(10)
             events = service.events()
-            self.assertEqual(events[-1]["feedback"]["targetEventExternalId"], events[3]["externalEventId"])
+            targets = [event["feedback"]["targetEventExternalId"] for event in events[4:]]
+            self.assertEqual(targets, [events[3]["externalEventId"]] * 2)
             self.assertEqual(len(errors), 1)
 
     def test_the_end_alone_repeats_the_last_event_or_sends_a_marker(self) -> None:

@@ -50,8 +50,12 @@ export function createStoreVisitorFeedback({ sql, applications, ingest }: Parts)
     }
     try {
       const { agentKey } = await applications.loadForIngest(organizationId, applicationId)
-      if ((await findTarget(sql, key, targetId, externalEventId))?.isResponse !== true) return 'unknown'
-      const event = { externalEventId, type: 'feedback', feedback }
+      const target = await findTarget(sql, key, targetId, externalEventId)
+      if (target?.isResponse !== true) return 'unknown'
+      const { environment } = target
+      // An application that names its environments takes the feedback where it takes the response.
+      const context = environment === null ? {} : { context: { environment } }
+      const event = { externalEventId, type: 'feedback', feedback, ...context }
       const request = (one: object) => async () => jsonBytes({ agentKey, externalSessionId, events: [one] })
       const { events, deduplicatedEventCount } = await ingest.append(principal, request(event))
       const [place] = events

@@ -15,6 +15,8 @@ TYPES = {
     "human": "user_message",
     "assistant": "assistant_message",
     "ai": "assistant_message",
+    # LangChain: a message that was streamed.
+    "aimessagechunk": "assistant_message",
 }
 
 #: The parts that hold what was said. Reasoning, tool calls, images and files are no text.
@@ -59,7 +61,8 @@ def _part(part: Any) -> str:
     if isinstance(part, str):
         return part
     text = _member(part, "text")
-    if isinstance(text, str) and _member(part, "type") in (*TEXT_PARTS, None):
+    # Gemini marks its reasoning with `thought`.
+    if isinstance(text, str) and _member(part, "type") in (*TEXT_PARTS, None) and not _member(part, "thought"):
         return text
     return ""
 

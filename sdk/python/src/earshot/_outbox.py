@@ -222,9 +222,10 @@ class Outbox:
         with self.changed:
             batch.failures += 1
             self.stats["retried"] += 1
-            if shared:
+            if shared and self._paused_until <= time.monotonic():
+                # Requests that were on their way together count as one failure.
                 self._lost_contact += 1
-            seconds = pause(self._lost_contact if shared else batch.failures)
+            seconds = pause(max(1, self._lost_contact) if shared else batch.failures)
             at = time.monotonic() + seconds
             if shared:
                 self._paused_until = max(self._paused_until, at)
@@ -251,6 +252,10 @@ class Outbox:
     def close(self) -> None:
         with self.changed:
             self.closed = True
+            if self.spool is not None:
+                # The next owner of the file sends what is left.
+                self.spool.close()
+                self.spool = None
             self.changed.notify_all()
 
 

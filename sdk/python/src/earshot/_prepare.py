@@ -130,7 +130,7 @@ class Preparer:
             return str(message)
         event = _messages.event_of(message) or {}
         own = event.get("externalEventId")
-        if own is not None:
+        if own is not None and own in known.texts:
             return str(own)
         if event:
             event["content"] = self._text(event["content"])
@@ -138,6 +138,9 @@ class Preparer:
             for id, said in reversed(known.texts.items()):
                 if said == text:
                     return id
+        # Another process may have sent it. A hook may have sent it without its id, so its text is looked up first.
+        if own is not None:
+            return str(own)
         raise ValueError("feedback needs the id of a message, or a message that was passed to sync")
 
 
