@@ -32,18 +32,23 @@ export async function benchConsole(): Promise<void> {
   const get = async (url: string) => {
     const response = await fetch(`${service.baseUrl}${url}`, { headers })
     if (!response.ok) throw new Error(`${url}: ${response.status} ${await response.text()}`)
-    await response.arrayBuffer()
+    return (await response.arrayBuffer()).byteLength
   }
   const rows: string[][] = []
   for (const { route, url } of requests)
-    rows.push([route || 'overview', shortened(url), ...shown(await timesOf(() => get(url)), LIST_MS)])
+    rows.push([
+      route || 'overview',
+      shortened(url),
+      ...shown(await timesOf(() => get(url)), LIST_MS),
+      ((await get(url)) / 1_000).toFixed(1),
+    ])
   const overview = requests.filter(({ address }) => address === '')
   const together = await timesOf(() => Promise.all(overview.map(({ url }) => get(url))))
-  rows.push(['overview', `${overview.length} requests at once`, ...shown(together, OVERVIEW_MS)])
+  rows.push(['overview', `${overview.length} requests at once`, ...shown(together, OVERVIEW_MS), ''])
   console.log(
     `\nConsole at ${SIGNALS} signals, one caller, ms; ratio to ${LIST_MS} ms, of the overview as a whole to ${OVERVIEW_MS} ms\n`,
   )
-  console.log(table(['page', 'request', 'p50 ms', 'ratio', 'p99 ms'], rows))
+  console.log(table(['page', 'request', 'p50 ms', 'ratio', 'p99 ms', 'kB'], rows))
 }
 
 /** What a browser asks for on each page, each request once. */

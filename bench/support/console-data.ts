@@ -114,6 +114,10 @@ async function loadConversations(sql: Sql, owner: Owner, sessions: number): Prom
     select id, ${organizationId}, application_id, 'chat-' || n, 'ended', 'completed', version, jsonb_build_object('productArea', area),
       '[{"externalId": "p", "displayName": "Somebody", "boundary": "external"}]', at, at, at
     from bench_session`
+  await sql`
+    insert into agent_session_person (organization_id, session_id, participant_external_id, person_id, sole, occurred_at)
+    select ${organizationId}, s.id, 'p', p.id, true, s.at
+    from bench_session s join person p on p.organization_id = ${organizationId} and p.email = 'p' || s.n / 8 || '@example.com'`
   const kind = kindOf(sql, sql`s.n + j`)
   const rating = ratingOf(sql, sql`s.n + j`)
   await sql`
@@ -174,12 +178,20 @@ async function loadText(sql: Sql, { organizationId }: Owner): Promise<string> {
       jsonb_build_object('content', repeat('What was said. ', 12)), ''::bytea, 1
     from generate_series(1, ${MESSAGES}::int) n`
   await sql`
+    insert into agent_event (
+      organization_id, session_id, external_event_id, sequence, revision, type, final, occurred_at, body, fingerprint, settings_version
+    )
+    select ${organizationId}, id, 'e1', 1, 1, 'user_message', true, at,
+      jsonb_build_object('content', 'The export of invoices fails with word' || n % 5000), ''::bytea, 1
+    from bench_session where n <= ${PASSAGES}::int and n <> 5`
+  await sql`
     insert into search_passage (
       organization_id, application_id, session_id, external_event_id, is_customer, occurred_at, configuration, document
     )
     select ${organizationId}, application_id, id, 'e1', true, at, 'english',
       search_document(${organizationId}, 'english', 'The export of invoices fails with word' || n % 5000)
     from bench_session where n <= ${PASSAGES}::int`
+  await sql`insert into search_configuration (organization_id, configuration) values (${organizationId}, 'english')`
   return sessionId
 }
 

@@ -171,7 +171,9 @@ class _Client:
         if not self._started:
             self._start()
         if self._inbox.qsize() >= MAX_CALLS:
-            self._inbox.get_nowait()
+            oldest = self._inbox.get_nowait()
+            if oldest is not None and oldest.kind == "flush":
+                oldest.value.set()
             self._count_lost(1)
         self._inbox.put(call)
 

@@ -144,6 +144,7 @@ class Outbox:
         with self.changed:
             while not self.closed:
                 now = time.monotonic()
+                pause: float | None
                 while self._later and self._later[0][0] <= now:
                     self._ready.append(heapq.heappop(self._later)[2])
                 if self._paused_until > now:
