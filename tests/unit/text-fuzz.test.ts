@@ -119,7 +119,7 @@ import {
 import { displayNameOf, isOrigin } from '../../src/uploads/rules.ts'
 import { retryAfterOf } from '../../src/webhooks/delivery.rules.ts'
 import { givenFields, trimmed } from '../../src/website/rules.ts'
-import { isAllowedOrigin, originOf, responseActorId } from '../../src/widget/rules.ts'
+import { isAllowedOrigin as isPageAllowed, originOf, responseActorId } from '../../src/widget/rules.ts'
 import { cpuMs, repeated } from '../support/repeated-units.ts'
 
 const SOURCE = resolve(import.meta.dir, '../../src')
@@ -706,7 +706,7 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     trimmed: { length: FORM, read: (text) => trimmed({ a: text, [text]: text }) },
   },
   'widget/rules.ts': {
-    isAllowedOrigin: { length: 16_384, read: (text) => isAllowedOrigin(['https://a.example'], text) },
+    isAllowedOrigin: { length: 16_384, read: (text) => isPageAllowed(['https://a.example'], text) },
     originOf: { length: 300, starts: ['', 'https://'], read: originOf },
     // Ids have at most 255 characters.
     responseActorId: { length: 255, read: (text) => responseActorId('a', text, text) },
