@@ -93,6 +93,21 @@ test.each(Object.entries(USES))(
 
 const asRequire = (lines: string) => lines.replace(/import (\{.*\}) from ('.*')/, 'const $1 = require($2)')
 
+test('every hook is an entry point of its own, by import and by require', async () => {
+  const names = ['ai-sdk', 'openai-agents', 'langchain', 'mastra'].map((name) => `@earshot/sdk/${name}`)
+  const list = 'console.log(all.flatMap((one) => Object.keys(one)).sort().join())'
+  const imports = names.map((name) => `await import('${name}')`)
+  writeFileSync(join(shop, 'hooks.mjs'), `const all = [${imports}]\n${list}\n`)
+  writeFileSync(
+    join(shop, 'hooks.cjs'),
+    `const all = [${names.map((name) => `require('${name}')`)}]\n${list}\n`,
+  )
+  for (const file of ['hooks.mjs', 'hooks.cjs'])
+    expect((await run(shop, 'node', file)).trim()).toBe(
+      'SKIP,earshotCallbacks,earshotProcessor,earshotTelemetry,recordRun',
+    )
+})
+
 test('a bundle for Node and one for the edge, which has no modules of Node', async () => {
   writeFileSync(join(shop, 'bundle.mjs'), LINES.replace('chat-77', 'chat-bundle'))
   const { success, outputs } = await Bun.build({

@@ -47,7 +47,9 @@ interface Stored {
   readonly sequence: number
   readonly revision: number
   readonly participantExternalId?: string
-  readonly feedback?: object
+  readonly externalEventId: string
+  readonly occurredAt: string
+  readonly feedback?: { readonly targetEventExternalId: string }
 }
 
 async function stored(
@@ -126,7 +128,7 @@ describe('a conversation', () => {
     await earshot.flush()
     const ratings = (await stored('rated'))!.events.filter(({ type }) => type === 'feedback')
     expect(
-      ratings.map(({ feedback, revision }) => [(feedback as { rating: string }).rating, revision]),
+      ratings.map(({ feedback, revision }) => [(feedback as unknown as { rating: string }).rating, revision]),
     ).toEqual([['positive', 2]])
   })
 
@@ -195,6 +197,50 @@ test('a wrong secret, strange messages and a broken error handler reach nobody',
   expect(await earshot.flush()).toBe(true)
   expect(earshot.stats()).toMatchObject({ sent: 0, queued: 0 })
   expect(await stored('nobody')).toBeNull()
+})
+
+test('feedback finds the last answer with a text, by any process', async () => {
+  const history = [user('one'), assistant('Done.'), user('two'), assistant('Done.')]
+  client().session('looked-up').sync(history)
+  const targets = async () => {
+    const { events } = (await stored('looked-up'))!
+    const at = new Map(events.map(({ externalEventId, sequence }) => [externalEventId, sequence]))
+    return events.flatMap(({ feedback }) => (feedback ? [at.get(feedback.targetEventExternalId)] : []))
+  }
+  await Promise.all(clients.map((one) => one.flush()))
+  const known = clients.at(-1)!
+  known.session('looked-up').feedback(assistant('Done.'), 'negative')
+  await known.flush()
+  expect(await targets()).toEqual([4])
+  const stranger = client()
+  stranger.session('looked-up').feedback(assistant('Done.'), 'negative')
+  await stranger.flush()
+  expect((await targets()).toSorted()).toEqual([2, 4])
+})
+
+test('characters that the service refuses are replaced; the times of messages count', async () => {
+  const earshot = client()
+  earshot
+    .session('odd')
+    .sync([
+      user('a\0b\ud83d c', { occurredAt: '2026-01-05T09:00:00Z' }),
+      assistant('ok', { createdAt: new Date(1_767_603_605_000) }),
+    ])
+  expect(await earshot.flush()).toBe(true)
+  expect(earshot.stats()).toMatchObject({ sent: 2, dropped: 0 })
+  const { events } = (await stored('odd'))!
+  expect(events.map(({ content, occurredAt }) => [content, occurredAt])).toEqual([
+    ['ab\ufffd c', '2026-01-05T09:00:00.000Z'],
+    ['ok', '2026-01-05T09:00:05.000Z'],
+  ])
+})
+
+test('an end that cannot be sent is reported', () => {
+  const errors: string[] = []
+  client({ onError: ({ message }) => errors.push(message) })
+    .session('empty')
+    .end()
+  expect(errors).toEqual([expect.stringContaining('an end needs a message')])
 })
 
 test('a missing option is named at the start', () => {

@@ -18,8 +18,8 @@ const callbacks = [earshotCallbacks(earshot)]
 const model = new FakeListChatModel({ responses: TURNS.map(([, answer]) => answer) })
 // A step of its own, whose words are not part of the conversation.
 const topic = new FakeListChatModel({ responses: ['invoices'] }).withConfig({ tags: [SKIP] })
-const chain = RunnableLambda.from(async (history: BaseMessage[]) => {
-  const about = await topic.invoke([new HumanMessage('What is this about?')])
+const chain = RunnableLambda.from(async (history: BaseMessage[], config) => {
+  const about = await topic.invoke([new HumanMessage('What is this about?')], config)
   return [new SystemMessage(`Help with ${about.text}.`), ...history]
 })
   .pipe(model)

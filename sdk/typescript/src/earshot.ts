@@ -6,10 +6,12 @@ import {
   createIdSource,
   feedbackId,
   type IdSource,
+  lastIdOf,
   type Message,
   type Rating,
   type Spoken,
   spokenOf,
+  storable,
   timeOf,
 } from './messages.rules.ts'
 import type { EndStatus, SessionMembers } from './queue.ts'
@@ -73,7 +75,7 @@ export interface Session {
   sync(messages: readonly Message[]): void
   /**
    * Feedback on an answer of the agent.
-   * @param answer the `id` of the message, or the message itself out of the history that was handed over
+   * @param answer the `id` of the message, or the message itself. A message without an id is the last one of the session with its text
    */
   feedback(answer: string | Message, rating: Rating, comment?: string): void
   /** The conversation is over. A later message would be refused. */
@@ -182,10 +184,9 @@ export class Earshot {
     comment: string | undefined,
   ): void {
     const known = this.#knownOf(members.externalSessionId)
-    const target = typeof answer === 'string' ? answer : (known.ids.get(answer) ?? answer.id)
-    if (typeof target !== 'string' || target === '')
-      throw new Error('feedback needs the id of a message, or a message that was handed over')
-    const text = comment === undefined ? undefined : (this.#options.redact?.(comment) ?? comment)
+    const target = typeof answer === 'string' ? answer : (known.ids.get(answer) ?? this.#idOf(known, answer))
+    if (!target) throw new Error('feedback needs the id of a message, or a message with a text')
+    const text = comment === undefined ? undefined : this.#cleaned(comment)
     this.#add(this.#sender.queue.laneOf(members), members, {
       externalEventId: feedbackId(target),
       type: 'feedback',
@@ -199,6 +200,8 @@ export class Earshot {
   #end(members: SessionMembers, status: EndStatus): void {
     const lane = this.#sender.queue.laneOf(members)
     lane.last ??= this.#knownOf(members.externalSessionId).last
+    if (lane.last === null)
+      this.#fail('an end needs a message, as this process has sent none', 'invalid_message')
     lane.end = status
     this.#wake()
   }
@@ -210,15 +213,26 @@ export class Earshot {
   }
 
   #redacted(spoken: Spoken | null): Spoken | null {
-    const { redact } = this.#options
-    if (spoken === null || redact === undefined) return spoken
+    if (spoken === null) return null
     try {
-      const text = redact(spoken.text)
+      const text = this.#cleaned(spoken.text)
       return text.trim() === '' ? null : { ...spoken, text }
     } catch {
       this.#fail('the redaction failed, so its message is left out', 'invalid_message')
       return null
     }
+  }
+
+  #cleaned(text: string): string {
+    const { redact } = this.#options
+    const clean = storable(text)
+    return redact === undefined ? clean : storable(redact(clean))
+  }
+
+  /** Of a message that only looks like one that was handed over, such as an answer that a hook has heard. */
+  #idOf(known: Known, message: Message): string | null {
+    const spoken = this.#redacted(spokenOf(message))
+    return spoken === null ? (message.id ?? null) : lastIdOf(spoken, (id) => known.texts.has(id))
   }
 
   #knownOf(id: string): Known {

@@ -21,7 +21,8 @@ export interface Message {
   readonly role?: string
   readonly content?: unknown
   readonly parts?: readonly MessagePart[]
-  /** When it was said; else the time when it was first handed over. */
+  /** When it was said; else the time when it was first handed over. `createdAt` is understood, too. */
+  readonly occurredAt?: Date | string
   readonly createdAt?: Date | string
   getType?(): string
 }
@@ -138,8 +139,29 @@ export function feedbackId(target: string): string {
   return sha256(`${sha256(JSON.stringify(['feedback', null, target]))} 1`)
 }
 
+/**
+ * The id of the last message of a history that says this; of a history that is not known, that of the first.
+ * @param isKnown tells which ids the history has
+ */
+export function lastIdOf({ id, type, text }: Spoken, isKnown: (id: string) => boolean): string {
+  if (id !== null) return id
+  const said = sha256(JSON.stringify([type, text, null]))
+  const at = (position: number) => sha256(`${said} ${position}`)
+  let position = 1
+  while (isKnown(at(position + 1))) position++
+  return at(position)
+}
+
+/** The text without U+0000 and unpaired surrogates, which the service refuses. */
+export function storable(text: string): string {
+  return text.replaceAll('\0', '').replace(/\p{Surrogate}/gu, '\uFFFD')
+}
+
 /** RFC 3339. */
-export function timeOf({ createdAt }: Pick<Message, 'createdAt'>, now: Date): string {
-  const time = createdAt === undefined ? now : new Date(createdAt)
+export function timeOf(
+  { occurredAt, createdAt }: Pick<Message, 'occurredAt' | 'createdAt'>,
+  now: Date,
+): string {
+  const time = new Date(occurredAt ?? createdAt ?? now)
   return (Number.isNaN(time.getTime()) ? now : time).toISOString()
 }
