@@ -70,6 +70,9 @@ import {
 } from '../../src/meetings/url-clean.rules.ts'
 import { isBelow, parameterOf, segmentsOf } from '../../src/meetings/url-parts.rules.ts'
 import { accepts } from '../../src/metadata/rules.ts'
+import { kindOf, numberOf, textOf as textOfAttribute, valuesOf } from '../../src/otlp/attributes.rules.ts'
+import { readMessages } from '../../src/otlp/messages.rules.ts'
+import { attributesOf, readSpan } from '../../src/otlp/span.rules.ts'
 import { createEraser } from '../../src/people/erasure.rules.ts'
 import { decideCompany } from '../../src/people/rules.ts'
 import { splitCommandLine } from '../../src/platform/lifecycle/command-line.ts'
@@ -136,6 +139,15 @@ const FORM = 64 * 1024
 const PAGE = 64 * 1024
 /** The body of a meeting join. */
 const LINK_BODY = 128 * 1024
+
+/** Part of a traced request, which has at most 8 MiB in all. */
+const TRACE_TEXT = 512 * 1024
+const SPAN = {
+  traceId: '0af7651916cd43dd8448eb211c80319c',
+  spanId: 'b7ad6b7169203331',
+  startTimeUnixNano: '1790000000000000000',
+  endTimeUnixNano: '1790000001000000000',
+}
 
 interface Case {
   /** Code units. */
@@ -705,6 +717,46 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     givenFields: { length: FORM, read: (text) => givenFields(['a'], { a: text }) },
     trimmed: { length: FORM, read: (text) => trimmed({ a: text, [text]: text }) },
   },
+  'otlp/attributes.rules.ts': {
+    kindOf: {
+      length: TRACE_TEXT,
+      read: (text) => kindOf(new Map([['gen_ai.operation.name', text]]), true),
+    },
+    numberOf: {
+      length: TRACE_TEXT,
+      starts: ['', '1', '0x', ' '],
+      read: (text) => numberOf(new Map([['gen_ai.usage.input_tokens', text]]), 'inputTokens'),
+    },
+    textOf: {
+      length: TRACE_TEXT,
+      read: (text) => textOfAttribute(new Map([['session.id', text]]), 'session'),
+    },
+    valuesOf: {
+      length: TRACE_TEXT,
+      read: (text) => [...valuesOf(new Map([['gen_ai.input.messages', text]]), 'input')],
+    },
+  },
+  'otlp/messages.rules.ts': {
+    readMessages: {
+      length: TRACE_TEXT,
+      starts: ['', '[{"role":"user","content":"', '{"messages":[', '[['],
+      read: (text) => readMessages(text, 'user'),
+    },
+  },
+  'otlp/span.rules.ts': {
+    attributesOf: {
+      length: TRACE_TEXT,
+      read: (text) => attributesOf([{ key: text, value: { stringValue: text } }]),
+    },
+    readSpan: {
+      length: TRACE_TEXT,
+      read: (text) =>
+        readSpan(
+          { ...SPAN, name: text, attributes: [{ key: 'gen_ai.prompt', value: { stringValue: text } }] },
+          new Map(),
+        ),
+    },
+  },
   'widget/rules.ts': {
     isAllowedOrigin: { length: 16_384, read: (text) => isPageAllowed(['https://a.example'], text) },
     originOf: { length: 300, starts: ['', 'https://'], read: originOf },
@@ -897,6 +949,11 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'meetings/url-zoom.rules.ts': ['zoomMeeting'],
   'metadata/rules.ts': ['checkValues', 'mayChangeFields', 'mayRename'],
   'people/erasure.rules.ts': ['termsOf'],
+  'findings/finding.rules.ts': ['versionOf'],
+  'otlp/messages.rules.ts': ['answerOf', 'questionOf'],
+  'otlp/span.rules.ts': ['compact', 'objectsOf'],
+  // Spans that were read, whose texts are bounded.
+  'otlp/trace.rules.ts': ['answerId', 'joined', 'questionId', 'sessionsOf'],
   'people/rules.ts': ['personDraft'],
   'recordings/rules.ts': ['assertOrder', 'awaitedOf', 'changeOf', 'draftOf', 'orderOfList', 'samePerson'],
   'search/highlight.rules.ts': ['toText'],
