@@ -90,25 +90,52 @@ const ENDS: readonly string[] = ['', '!', '\u0000', '\n"', ' a']
 /** Quadratic time is visible at this length, too. Longer texts are tried with one ending only. */
 const LONG = 100_000
 
+/** A text that is made when it is needed, because most are never needed in full. */
+interface Repeated {
+  readonly name: string
+  /** Code units. */
+  readonly length: number
+  /** The text, cut to about `length` code units. */
+  of(length: number): string
+}
+
 /**
  * For every unit, texts that begin with `start`: one of `length` code units. If the texts are short enough, one for
  * each ending.
  */
-export function* repeated(
-  length: number,
-  start = '',
-): Generator<{ readonly name: string; readonly text: string }> {
+export function* repeated(length: number, start = ''): Generator<Repeated> {
   const wanted =
     length <= LONG
       ? ENDS.map((end) => ({ end, most: length }))
       : [{ end: '', most: length }, ...ENDS.map((end) => ({ end, most: LONG }))]
   for (const unit of UNITS) {
     for (const { end, most } of wanted) {
-      const room = Math.max(0, most - start.length - end.length)
-      const text = `${start}${unit.repeat(Math.ceil(room / unit.length)).slice(0, room)}${end}`
-      yield { name: JSON.stringify([start, unit, end]), text }
+      const of = (size: number) => {
+        const room = Math.max(0, size - start.length - end.length)
+        return `${start}${unit.repeat(Math.ceil(room / unit.length)).slice(0, room)}${end}`
+      }
+      yield { name: JSON.stringify([start, unit, end]), length: most, of }
     }
   }
+}
+
+/** The part of a text that is tried first. */
+const PART = 1 / 8
+
+/**
+ * Milliseconds of CPU that `read` takes for a text. An eighth of the text comes first: if it is so fast that even quadratic time
+ * keeps the whole text within the bound, the whole is not tried. Time that grows faster shows in the eighth.
+ */
+export async function cpuMsOf(
+  read: (text: string) => unknown,
+  { length, of }: Repeated,
+  boundMs: number,
+): Promise<number> {
+  const part = of(length * PART)
+  const enoughMs = boundMs * PART ** 2
+  if ((await cpuMs(() => read(part), enoughMs)) <= enoughMs) return 0
+  const text = of(length)
+  return cpuMs(() => read(text), boundMs)
 }
 
 /**
