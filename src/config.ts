@@ -77,6 +77,8 @@ export interface Config {
   readonly maxWaitingUploads: number
   readonly auditDays: number
   readonly workerThreads: number
+  /** Practise after the start; see `agents/warm-up.ts`. */
+  readonly warmUp: boolean
   /** Bytes of all JSON bodies that one process holds at a time. */
   readonly maxBodyBytesAtOnce: number
   /** Time within which the whole JSON body of a request must arrive. */
@@ -196,6 +198,7 @@ export function loadConfig(env: Environment): Config {
     maxWaitingUploads: read.integer('MAX_WAITING_UPLOADS'),
     auditDays: read.integer('AUDIT_DAYS'),
     workerThreads: read.integer('WORKER_THREADS'),
+    warmUp: read.oneOf('WARM_UP', SETTINGS.WARM_UP.default) === 'true',
     maxBodyBytesAtOnce: read.integer('MAX_BODIES_MB') * 1024 * 1024,
     bodyTimeoutMs: read.integer('BODY_TIMEOUT') * 1000,
     logLevel: read.oneOf('LOG_LEVEL', SETTINGS.LOG_LEVEL.default),

@@ -67,7 +67,7 @@ export async function startService({ config, log, shutdown }: Run, servers: Star
   const redisIsAway = await whyRedisIsAway(container)
   process.stdout.write(banner(config, servers, port, { redisIsAway, signInToken }))
   if (applied.length > 0) log.info({ applied }, 'database migrated')
-  const requests = config.role === 'worker' ? null : warmUpRequests(features, log)
+  const requests = config.warmUp && config.role !== 'worker' ? warmUpRequests(features, log) : null
   if (config.role === 'api') return warm.resolve(requests)
   const serve = (port: MessagePort) => serveTextPort(port, container.textWork)
   threads = await startThreads({ ...container, serve })

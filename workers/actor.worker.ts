@@ -22,7 +22,7 @@ serveThread(parentPort, ({ config, servers, index, port }) => {
     container,
     actors,
     maintenance,
-    warmUp: warmUp.turns,
+    ...(config.warmUp ? { warmUp: warmUp.turns } : {}),
     options: { statementTimeoutMs: config.databaseStatementTimeoutMs },
   }
 })

@@ -2,10 +2,11 @@
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { build } from '../../scripts/build.ts'
+import { TEXT_PROCESS } from '../../src/analyze/text-process.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Service, useServices } from '../support/process.ts'
 import { testRawHosts } from '../support/raw-hosts.ts'
-import { applicationKeys, demoCredentials, processesNaming } from './facts.ts'
+import { applicationKeys, childrenOf, demoCredentials, processesNaming } from './facts.ts'
 
 setDefaultTimeout(120_000)
 
@@ -18,7 +19,11 @@ describe('executable', () => {
   beforeAll(async () => {
     await build(executable)
     // Without arguments it starts the service.
-    service = await services.start({ command: [executable] })
+    service = await services.start({ command: [executable], env: { WARM_UP: 'true' } })
+  })
+
+  test('has warmed up when it is ready: the process for texts waits for the first one', () => {
+    expect(childrenOf(service.pid).some((line) => line.includes(TEXT_PROCESS))).toBe(true)
   })
 
   test('contains PostgreSQL and worker threads: /health and /ready are 200', async () => {

@@ -3,12 +3,14 @@ import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { TEXT_PROCESS } from '../../src/analyze/text-process.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Service, useServices } from '../support/process.ts'
 import { createUpload } from '../support/uploads.ts'
 import { submission } from '../support/website.ts'
 import {
   applicationKeys,
+  childrenOf,
   demoCredentials,
   oneEvent,
   postgresPid,
@@ -26,7 +28,7 @@ describe('embedded start', () => {
   let service: Service
 
   beforeAll(async () => {
-    service = await services.start()
+    service = await services.start({ env: { WARM_UP: 'false' } })
   })
 
   test('an empty folder: the database is created and migrated, and /health and /ready are 200', async () => {
@@ -42,6 +44,10 @@ describe('embedded start', () => {
         notifier: { status: 'ok', kind: hasRedis ? 'redis' : 'postgres' },
       },
     })
+  })
+
+  test('with WARM_UP=false it starts no process for texts before the first one', () => {
+    expect(childrenOf(service.pid).some((line) => line.includes(TEXT_PROCESS))).toBe(false)
   })
 
   test('the banner shows the addresses of Swagger UI and the credentials, and what runs', () => {

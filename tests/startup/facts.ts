@@ -63,3 +63,13 @@ export function processesNaming(folder: string): readonly string[] {
     .split('\n')
     .filter((line) => line.includes(folder))
 }
+
+/** The command lines of the child processes of a process. */
+export function childrenOf(pid: number): readonly string[] {
+  const { stdout } = Bun.spawnSync(['ps', '-axww', '-o', 'ppid=,command='])
+  const lines = stdout
+    .toString()
+    .split('\n')
+    .map((line) => line.trim())
+  return lines.filter((line) => line.startsWith(`${pid} `)).map((line) => line.slice(`${pid} `.length))
+}

@@ -81,6 +81,8 @@ function spawnService(folder: string, options: ServiceOptions): Service {
       HOST: '127.0.0.1',
       PORT: '0',
       DATA_DIR: join(folder, 'data'),
+      // Most services end after a few requests.
+      WARM_UP: 'false',
       ...options.env,
     },
     stdin: 'ignore',

@@ -41,6 +41,7 @@ export async function openStage(services: Services): Promise<Stage> {
       DATABASE_URL: beside.database.url,
       REDIS_URL: testServer('TEST_REDIS_URL'),
       ROLE: 'api',
+      WARM_UP: 'true',
       LOG_LEVEL: 'error',
     },
   })

@@ -66,6 +66,7 @@ export async function startCluster(): Promise<Cluster> {
     LOG_LEVEL: process.env.TRIAL_LOG_LEVEL ?? 'silent',
     RATE_LIMIT_AGENT_INGEST: '0',
     WORKER_THREADS: '1',
+    WARM_UP: 'false',
   }
   const api = supervise(['src/cli.ts', 'serve'], { ...environment, ROLE: 'api', PORT: String(port) })
   const baseUrl = `http://127.0.0.1:${port}`
