@@ -1,10 +1,11 @@
 /**
- * `bun run train`: trains the built-in analyser and writes src/analyze/builtin/head.json and judge.json. `bun run train curve` measures
- * instead how good the head is with parts of the clauses: it trains on all files but one and is measured with that one.
+ * `bun run train`: trains the built-in analyser and writes head.json, judge.json and short.json in src/analyze/builtin. `bun run train curve`
+ * measures instead how good the head is with parts of the clauses: it trains on all files but one and is measured with that one.
  *
  * 1. A head learns from labelled clauses.
  * 2. It says which clauses of labelled items have the kinds of the item, and the final head learns from these, too.
  * 3. The judge learns from whole items what follows from the votes of a head that has not seen them.
+ * 4. The head for short messages learns in the same way as the other, and from short texts, too.
  */
 import { join } from 'node:path'
 import { loadEmbed } from '../src/analyze/builtin/embed.ts'
@@ -21,6 +22,7 @@ import {
   thresholdsFor,
   trainVotes,
 } from './train/judge.ts'
+import { isUsual } from './train/short.ts'
 import { weakExamples } from './train/weak.ts'
 
 const BUILT_IN = join(import.meta.dir, '../src/analyze/builtin')
@@ -41,11 +43,13 @@ if (process.argv[2] === 'curve') {
   for (const most of CURVE) console.log(curveLine(most, crossValidate(rows, examples, most)))
 } else {
   const given = readItems()
-  const items = await prepare(given, embed)
-  const first = trainHead(examples)
+  const all = await prepare(given, embed)
+  const items = all.filter(isUsual)
+  const usual = examples.filter((_, index) => rows[index] !== undefined && isUsual(rows[index]))
+  const first = trainHead(usual)
   const without = (file: string | null) => {
     const others = items.filter((one) => one.file !== file)
-    return trainHead([...examples, ...weakExamples(others, first)])
+    return trainHead([...usual, ...weakExamples(others, first)])
   }
   const files = [...new Set(items.map(({ file }) => file))]
   const judged = files.flatMap((file) =>
@@ -60,8 +64,11 @@ if (process.argv[2] === 'curve') {
     thresholds: thresholdsFor(PRECISION, LOWEST, unseen),
     certain: certaintyFor(unseen),
   }
-  await Bun.write(join(BUILT_IN, 'head.json'), weightsOf(rows, given, without(null)))
-  await Bun.write(join(BUILT_IN, 'judge.json'), judgeFile(judge))
-  console.log(curveLine(rows.length, scoresOf(unseen)))
+  const short = trainHead([...examples, ...weakExamples(all, trainHead(examples))])
+  const write = (name: string, content: string) => Bun.write(join(BUILT_IN, name), content)
+  await write('head.json', weightsOf(rows.filter(isUsual), given.filter(isUsual), without(null)))
+  await write('judge.json', judgeFile(judge))
+  await write('short.json', weightsOf(rows, given, short))
+  console.log(curveLine(usual.length, scoresOf(unseen)))
   console.log(`thresholds ${JSON.stringify(judge.thresholds)} ${JSON.stringify(judge.certain)}`)
 }

@@ -141,6 +141,7 @@ export async function updatePerson(
 
 export interface PersonFilter {
   readonly email?: string | undefined
+  readonly uuids?: readonly string[] | undefined
   readonly since?: string | undefined
   readonly until?: string | undefined
 }
@@ -148,16 +149,25 @@ export interface PersonFilter {
 /** Continues after a time of creation; the id orders people of the same time. */
 export type PersonPosition = Position<readonly [microseconds: number, id: number]>
 
+/** People looked up by key. `offset 0` keeps PostgreSQL from reading all people in the order of the list instead. */
+const peopleWith = (query: Query, organizationId: string, uuids: readonly string[]) => query`
+  (
+    select *
+    from person
+    where organization_id = ${organizationId} and public_id = any(${uuids as string[]}::text[]::uuid[])
+    offset 0
+  ) as person`
+
 /** Newest first, with one row more than the limit. */
 export function listPeople(
   query: Query,
   organizationId: string,
-  { email, since, until }: PersonFilter,
+  { email, uuids, since, until }: PersonFilter,
   { after, offset, limit }: PersonPosition,
 ) {
   return query<PersonRow[]>`
     select ${columns(query)}
-    from person
+    from ${uuids === undefined ? query`person` : peopleWith(query, organizationId, uuids)}
     where organization_id = ${organizationId}
       and merged_into is null
       ${email === undefined ? query`` : query`and ${hasEmail(query, organizationId, email)}`}

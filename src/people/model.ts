@@ -98,9 +98,21 @@ export const MergePerson = Type.Object({
 
 export const PersonPage = positionedPageOf(Person)
 
+const UUID = '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}'
+const MAX_UUIDS = 100
+
 export const PersonQuery = Type.Object({
   ...positionQuery,
   email: Type.Optional(Type.String({ description: 'The whole address, case-insensitively.' })),
+  uuids: Type.Optional(
+    Type.String({
+      pattern: `^${UUID}(?:,${UUID}){0,${MAX_UUIDS - 1}}$`,
+      words: `at most ${MAX_UUIDS} UUIDs with commas between them`,
+      description:
+        `People with these \`uuid\`s, with commas between them, at most ${MAX_UUIDS}: such as the \`personId\`s of a page of signals. ` +
+        'The UUID of a person who was merged gives nobody.',
+    }),
+  ),
   since: Type.Optional(momentParameter('`created_at` is this or later.')),
   until: Type.Optional(momentParameter('`created_at` is before this.')),
 })

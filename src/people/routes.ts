@@ -80,9 +80,10 @@ const listPeople = (directory: Directory) =>
     query: PersonQuery,
     success: { status: 200, description: 'A page of people', schema: PersonPage },
     async handler({ principal, query }) {
-      const { email, since, until, ...place } = query()
+      const { email, uuids, since, until, ...place } = query()
       const position = positionOf(order, place)
-      const filter = { email: email?.trim(), since: moment('since', since), until: moment('until', until) }
+      const period = { since: moment('since', since), until: moment('until', until) }
+      const filter = { email: email?.trim(), uuids: uuids?.split(','), ...period }
       const rows = await directory.list(principal.organizationId, filter, position)
       return ok({
         ...toPage(rows, position.limit, (row) => order.encode([row.createdMicroseconds, row.id]), resourceOf),

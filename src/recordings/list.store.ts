@@ -22,6 +22,8 @@ export interface ListFilter {
   readonly assetStatus?: AssetStatus | undefined
   readonly startedAfter?: string | undefined
   readonly startedBefore?: string | undefined
+  /** Bounds on the start; on the creation of a recording whose start is unknown. As in the counts. */
+  readonly began?: { readonly since?: string | undefined; readonly until?: string | undefined }
   readonly folderId?: string | undefined
 }
 
@@ -194,11 +196,14 @@ const startedWithin = (query: Query, { startedAfter, startedBefore }: ListFilter
   ${startedBefore === undefined ? query`` : query`and r.started_at < ${startedBefore}::text::timestamptz`}`
 
 function filterConditions(query: Query, filter: ListFilter): Condition {
-  const { id, source, transcriptStatus, assetStatus } = filter
+  const { id, source, transcriptStatus, assetStatus, began } = filter
+  const [since, until] = [began?.since, began?.until]
   return query`
     ${id === undefined ? query`` : query`and r.id = ${id}`}
     ${source === undefined ? query`` : query`and r.source = ${source}`}
     ${transcriptStatus === undefined ? query`` : query`and r.transcript_status = ${transcriptStatus}`}
     ${assetStatus === undefined ? query`` : query`and r.asset_status = ${assetStatus}`}
+    ${since === undefined ? query`` : query`and coalesce(r.started_at, r.created_at) >= ${since}::text::timestamptz`}
+    ${until === undefined ? query`` : query`and coalesce(r.started_at, r.created_at) < ${until}::text::timestamptz`}
     ${startedWithin(query, filter)}`
 }

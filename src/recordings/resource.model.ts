@@ -211,6 +211,14 @@ export const RecordingQuery = Type.Object({
   asset_status: Type.Optional(oneOf(ASSET_STATUSES, 'Status of the media.')),
   started_after: Type.Optional(momentParameter('`started_at` is this or later.')),
   started_before: Type.Optional(momentParameter('`started_at` is before this.')),
+  since: Type.Optional(
+    momentParameter(
+      'The recording began at this moment or later; without `started_at`, it was created then.',
+    ),
+  ),
+  until: Type.Optional(
+    momentParameter('The recording began before this moment; without `started_at`, it was created then.'),
+  ),
   folder_id: Type.Optional(uuid('Recordings in this folder. The caller must be able to see the folder.')),
   q: Type.Optional(
     Type.String({

@@ -74,6 +74,7 @@ const listRecordings = (recordings: Recordings, playback: Playback) =>
         assetStatus: filter.asset_status,
         startedAfter: moment('started_after', filter.started_after),
         startedBefore: moment('started_before', filter.started_before),
+        began: { since: moment('since', filter.since), until: moment('until', filter.until) },
         folderId: filter.folder_id,
         text: filter.q,
       }

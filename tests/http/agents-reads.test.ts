@@ -86,6 +86,14 @@ test('every session filter narrows the list, alone and together', async () => {
   expect(await list('&status=ended')).toEqual([named, ended])
   expect(await list('&processingStatus=failed')).toEqual([failed])
   expect(await list('&environment=staging')).toEqual([staging])
+  expect(await list('&outcome=unresolved')).toEqual([])
+  await agents.sql`
+    insert into insight_subject (id, organization_id, channel, session_id, application_id, occurred_at, state, outcome)
+    select gen_random_uuid(), organization_id, 'conversation', id, application_id, created_at, 'analyzed', 'unresolved'
+    from agent_session where id = any(${[plain, staging]}::uuid[])`
+  expect(await list('&outcome=unresolved')).toEqual([staging, plain])
+  expect(await list('&outcome=unresolved&since=2026-01-02T00:00:00Z')).toEqual([staging])
+  expect(await list('&outcome=resolved')).toEqual([])
   expect(await list(`&externalSessionId=${encodeURIComponent('chat 1/ä')}`)).toEqual([named])
   expect(await list('&since=2026-01-03T00:00:00Z&until=2026-01-05T00:00:00Z')).toEqual([staging, failed])
   expect(await list('&until=2026-01-01T00:00:00.000001Z')).toEqual([])

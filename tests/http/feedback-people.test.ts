@@ -190,6 +190,20 @@ describe('GET people', () => {
     expect((await own.get(`${PEOPLE}?since=yesterday`)).status).toBe(400)
   })
 
+  test('by uuid, of the own organization only', async () => {
+    const [own, other] = [server.as(await server.createTenant()), server.as(await server.createTenant())]
+    const [first, second] = [
+      await putPerson(own, { email: 'a@x.example' }),
+      await putPerson(own, { email: 'b@x.example' }),
+    ]
+    await putPerson(own, { email: 'c@x.example' })
+    const theirs = await putPerson(other, { email: 'd@x.example' })
+    const uuids = [first, theirs, second].map(({ uuid }) => uuid)
+    expect((await own.get(`${PEOPLE}?uuids=${uuids.join(',')}`)).body.data).toEqual([second, first])
+    for (const bad of ['', 'x', `${first.uuid},`, Array(101).fill(first.uuid).join(',')])
+      expect((await own.get(`${PEOPLE}?uuids=${bad}`)).status).toBe(400)
+  })
+
   test.each(['0', 'x', '9007199254740993'])('an id of %s is 404 person_not_found', async (id) => {
     const { status, body } = await key.get(`${PEOPLE}/${id}`)
     expect([status, body.code]).toEqual([404, 'person_not_found'])

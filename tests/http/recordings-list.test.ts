@@ -185,6 +185,10 @@ describe('filters', () => {
     ['?started_before=2027-01-01T00:00:00Z&q=late&folder_id=FOLDER', ['late']],
     ['?started_after=2026-01-01T01:00:00.000001%2B01:00', ['late']],
     ['?started_before=2026-01-01T00:00:00.000001Z', ['early']],
+    ['?since=2026-01-01T00:00:00Z&until=2026-01-01T00:00:00.000001Z', ['early']],
+    ['?until=2026-02-01T00:00:00Z&source=crm', ['early']],
+    // Without a start, the time of creation counts.
+    ['?since=2026-02-01T00:00:00Z&source=crm', ['media']],
     ['?source=crm&asset_status=queued', ['media']],
     ['?source=crm&transcript_status=completed', []],
     ['?q=PLAIN', ['plain']],

@@ -162,6 +162,16 @@ describe('one list', () => {
     expect((await get(`${SIGNALS}/${id}`)).status).toBe(404)
   })
 
+  test('rating=none selects those without a rating', async () => {
+    const { recordId } = await insertRecord(agents.sql, organizationId())
+    const of = (kind: string, rating: string | null) =>
+      finding({ channel: 'feedback', feedback_record_id: recordId, kind, rating })
+    const [praise, question] = [await of('praise', 'positive'), await of('question', null)]
+    const list = async (rating: string) => ids(await get(`${SIGNALS}?recordId=${recordId}&rating=${rating}`))
+    expect(await list('none')).toEqual([question])
+    expect(await list('positive')).toEqual([praise])
+  })
+
   test('a kind of an older version also selects the kinds that replaced it', async () => {
     const kinds = ['repeated_problem', 'resolved_confirmation', 'praise', 'wrong_answer', 'question']
     const { recordId } = await insertRecord(agents.sql, organizationId())

@@ -79,7 +79,7 @@ async function recordings(bobClient: ReturnType<TestServer['as']>) {
     startedAt: AT(2),
     transcript: [
       utterance(0, 5, 0, 'Good morning.'),
-      utterance(61, 70, 1, 'Your invoices export fails every day.'),
+      utterance(61, 70, 1, 'Your invoices export is in the menu.'),
     ],
     participants: [{ speaker: 1, email: 'grace@example.com' }],
   })
@@ -154,7 +154,7 @@ describe('search-customer-voice', () => {
           channel: 'recording',
           id: made.recording,
           title: 'Call with Grace',
-          text: 'Your invoices export fails every day.',
+          text: 'Your invoices export is in the menu.',
           occurredAt: AT(2),
           startSec: 61,
           link: `http://ears.localhost/v3/rest/recordings/${made.recording}`,
@@ -303,7 +303,7 @@ describe('get-person-timeline', () => {
         said: [{ messageId: 'e1' }],
         signals: [{}, {}, {}],
       },
-      { text: 'Your invoices export fails every day.', startSec: 61 },
+      { text: 'Your invoices export is in the menu.', startSec: 61 },
       { text: 'The invoice export is 100% slow and broken.' },
     ])
     expect(structured.data[1].link).toBe(`http://ears.localhost/v3/rest/recordings/${made.recording}`)

@@ -813,6 +813,8 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
     'likelySentiment',
     'shares',
   ],
+  // Pieces that were read, whose texts are bounded.
+  'analyze/builtin/short.rules.ts': ['shortMessagesOf', 'withShort'],
   'console/page.rules.ts': ['consolePage'],
   // They read the story that is in the program.
   'demo-data/requests.rules.ts': [

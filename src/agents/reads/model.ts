@@ -275,13 +275,14 @@ export const SessionQuery = Type.Object({
   status: Type.Optional(oneOf(SESSION_STATUSES, 'Sessions with this status.')),
   processingStatus: Type.Optional(described(ProcessingStatusWord, 'Sessions that stand there.')),
   environment: Type.Optional(Type.String({ description: 'Sessions of this environment, by case.' })),
+  outcome: Type.Optional(oneOf(OUTCOMES, 'Sessions that ended so, as the analysis reads it.')),
   ...period,
   ...pageQuery(100, 20),
 })
 
 export const SignalQuery = Type.Object({
   source: Type.Optional(described(SignalSourceWord, 'Signals of this source.')),
-  rating: Type.Optional(oneOf(RATINGS, 'Signals with this rating.')),
+  rating: Type.Optional(oneOf([...RATINGS, 'none'], 'Signals with this rating; `none`: those without one.')),
   kind: Type.Optional(
     described(
       SignalKindWord,

@@ -28,6 +28,7 @@ export interface SessionFilter extends Period {
   readonly status?: SessionStatus | undefined
   readonly processingStatus?: ProcessingStatus | undefined
   readonly environment?: string | undefined
+  readonly outcome?: Outcome | undefined
 }
 
 export interface SessionRow {
@@ -124,13 +125,24 @@ export async function listSessions(
  */
 function valueConditions(
   sql: Query,
-  { status, processingStatus, environment }: SessionFilter,
+  { status, processingStatus, environment, outcome }: SessionFilter,
 ): Fragment | null {
-  if (status === undefined && processingStatus === undefined && environment === undefined) return null
+  if ([status, processingStatus, environment, outcome].every((value) => value === undefined)) return null
   return sql`
     ${status === undefined ? sql`` : sql`and s.status = ${status}`}
     ${processingStatus === undefined ? sql`` : sql`and s.processing_status = ${processingStatus}`}
-    ${environment === undefined ? sql`` : sql`and s.environment = ${environment}`}`
+    ${environment === undefined ? sql`` : sql`and s.environment = ${environment}`}
+    ${
+      // A look-up by key for each row, because an `exists` may become a join that does not see the limit.
+      outcome === undefined
+        ? sql``
+        : sql`
+          and (
+            select ended.outcome
+            from insight_subject ended
+            where ended.organization_id = s.organization_id and ended.session_id = s.id
+          ) = ${outcome}`
+    }`
 }
 
 function sessionsNamed(

@@ -9,7 +9,8 @@ export interface SignalFilter {
   /** Bounds on the time at which the signal was stored. */
   readonly created: Period
   readonly source?: SignalSource | undefined
-  readonly rating?: Rating | undefined
+  /** `none`: those without a rating. */
+  readonly rating?: Rating | 'none' | undefined
   readonly kind?: SignalKind | undefined
   readonly agentKey?: string | undefined
   readonly channel?: Channel | undefined

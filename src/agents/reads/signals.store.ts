@@ -90,7 +90,7 @@ function valueConditions(sql: Query, organizationId: string, filter: SignalFilte
   return sql`
     and ${isListed(sql, filter)}
     ${source === undefined ? sql`` : sql`and g.source = ${source}`}
-    ${rating === undefined ? sql`` : sql`and g.rating = ${rating}`}
+    ${rating === undefined ? sql`` : sql`and g.rating is not distinct from ${rating === 'none' ? null : rating}`}
     ${kind === undefined ? sql`` : sql`and g.kind = any(${kindsMeant(kind) as string[]}::text[])`}
     ${channel === undefined ? sql`` : sql`and g.channel = ${channel}`}
     ${productArea === undefined ? sql`` : ofSession('product_area', sql`s.context ->> 'productArea'`, productArea)}

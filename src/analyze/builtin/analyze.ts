@@ -1,6 +1,6 @@
 /** The built-in analyser, which runs in the text process. */
-import type { Found, Insight, Subject } from '../insight.ts'
-import { combine, type Scored } from './combine.rules.ts'
+import type { Found, Insight, Outcome, Subject } from '../insight.ts'
+import { combine, type Scored, TROUBLE } from './combine.rules.ts'
 import type { Cues } from './cues/cues.ts'
 import { DUTCH } from './cues/dutch.ts'
 import { ENGLISH } from './cues/english.ts'
@@ -21,6 +21,7 @@ import type { DetectLanguage } from './language.ts'
 import { judge } from './outcome.rules.ts'
 import { type Piece, piecesOf } from './pieces.rules.ts'
 import { type Reading, readSubject, wordsOfCustomer } from './reading.rules.ts'
+import { shortMessagesOf, withShort } from './short.rules.ts'
 
 const CUES: Readonly<Record<Language, Cues>> = {
   en: ENGLISH,
@@ -36,6 +37,8 @@ const CUES: Readonly<Record<Language, Cues>> = {
 export interface Scorer {
   readonly embed: Embed
   readonly head: Head
+  /** Reads short messages again. */
+  readonly short: Head
   readonly judge: Judge
 }
 
@@ -59,7 +62,7 @@ export async function analyzeSubjects(
     const scored = (pieces[index] ?? []).map((piece) =>
       scoredOf(piece, embeddings[done++] ?? new Float32Array(), scorer.head),
     )
-    return one.isEnglish ? readAgain(one, scored, scorer.judge) : one.insight
+    return one.isEnglish ? readAgain(one, scored, scorer) : one.insight
   })
 }
 
@@ -105,19 +108,35 @@ export function scoredOf(piece: Piece, embedding: Float32Array, head: Head): Sco
   return { piece, embedding, scores: applyHead(network, applyNgrams(head.ngrams, ngramsOf(piece.text))) }
 }
 
-function readAgain({ reading, byRules, insight }: Read, scored: readonly Scored[], trained: Judge): Insight {
+function readAgain(
+  { reading, byRules, insight }: Read,
+  scored: readonly Scored[],
+  { judge: trained, short }: Scorer,
+): Insight {
   const { channel } = reading
   const facts = factsOf(reading, byRules, scored, insight)
-  const findings = combine(byRules, scored, channel, likelyKinds(trained, facts), trained.thresholds)
+  const found = combine(byRules, scored, channel, likelyKinds(trained, facts), trained.thresholds)
+  const ofShort = shortMessagesOf(reading, scored).map(({ piece, embedding }) =>
+    scoredOf(piece, embedding, short),
+  )
+  const findings = withShort(found, byRules, ofShort, channel)
   const sentiment = likelySentiment(trained, facts)
   const isGrievance =
     findings.some(({ rating }) => rating === 'negative') &&
     !findings.some(({ rating }) => rating === 'positive')
   return {
     ...insight,
-    outcome: channel === 'feedback' ? null : likelyOutcome(trained, facts),
+    outcome: channel === 'feedback' ? null : outcomeOf(likelyOutcome(trained, facts), findings, reading),
     // Who only complains is not pleased.
     sentiment: sentiment === 'positive' && isGrievance ? 'negative' : sentiment,
     findings,
   }
+}
+
+/** Nothing is resolved that the customer's last message calls broken, bad or wrong. */
+function outcomeOf(likely: Outcome, findings: readonly Found[], { messages }: Reading): Outcome {
+  const isTrouble = findings.some(
+    ({ kind, index }) => TROUBLE.includes(kind) && index === messages.at(-1)?.index,
+  )
+  return likely === 'resolved' && isTrouble ? 'unresolved' : likely
 }

@@ -28,7 +28,13 @@ const ANSWERS: ReadonlySet<Kind> = new Set(['wrong_answer', 'resolved_confirmati
 const NO_QUESTIONS: readonly Kind[] = ['human_requested', 'confusion', 'wrong_answer']
 
 /** Trouble that follows praise without a "but" makes the praise a joke: "Great update. Now nothing opens." */
-const TROUBLE: readonly Kind[] = ['bug_report', 'complaint', 'repeated_problem', 'churn_risk', 'wrong_answer']
+export const TROUBLE: readonly Kind[] = [
+  'bug_report',
+  'complaint',
+  'repeated_problem',
+  'churn_risk',
+  'wrong_answer',
+]
 
 export function scoreOf({ scores }: Scored, kind: Kind): number {
   return scores[KINDS.indexOf(kind)] ?? 0

@@ -70,9 +70,11 @@ export function usePages<T>(
   useEffect(() => {
     if (newest !== null) setPages((before) => (at === undefined ? [newest] : [...before, newest]))
   }, [newest])
-  const next = pages.at(-1)?.next_cursor ?? null
+  // Before the effect has run, an empty list would show for a moment.
+  const shown = pages.length === 0 && newest !== null ? [newest] : pages
+  const next = shown.at(-1)?.next_cursor ?? null
   return {
-    rows: pages.flatMap(({ data }) => data),
+    rows: shown.flatMap(({ data }) => data),
     state: page.state,
     problem: page.state === 'failed' ? page.problem : null,
     more: next === null || page.state !== 'ready' ? null : () => setCursor({ key, at: next }),

@@ -17,3 +17,9 @@ export function lastDays(count: number, now = Date.now()): Period {
   )
   return { since: `${days[0]}T00:00:00Z`, until: new Date(today + DAY_MS).toISOString(), days }
 }
+
+/** One day, as `2026-01-02`. */
+export const periodOf = (day: string): Pick<Period, 'since' | 'until'> => ({
+  since: `${day}T00:00:00Z`,
+  until: new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS).toISOString(),
+})

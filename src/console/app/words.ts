@@ -16,11 +16,21 @@ const LABELS: Readonly<Record<string, string>> = {
   conversation: 'Conversation',
   recording: 'Call',
   feedback: 'Feedback',
+  none: 'Neither',
 }
 
 /** `bug_report` → `Bug report`. */
 export function labelOf(name: string): string {
   return LABELS[name] ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ')
+}
+
+/** What a person is called. */
+export function nameOf(person: {
+  readonly first_name: string | null
+  readonly last_name: string | null
+  readonly email: string | null
+}): string {
+  return [person.first_name, person.last_name].filter(Boolean).join(' ') || person.email || 'Unnamed'
 }
 
 const DATE_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })

@@ -7,6 +7,7 @@ import { useLive } from '../live.ts'
 import { usePages } from '../load.ts'
 import { List } from '../parts/list.tsx'
 import { DemoHint, Empty } from '../parts/notes.tsx'
+import { boundsOf, PeriodNote } from '../parts/period-note.tsx'
 import { Select, Tag, Time, Title } from '../parts/small.tsx'
 import { clock } from '../words.ts'
 
@@ -17,6 +18,7 @@ export function Calls() {
   const { membership } = useSession()
   const q = filters.get('q')
   const status = STATUSES.find((one) => one === filters.get('transcript_status'))
+  const bounds = boundsOf(filters)
   const pages = usePages(
     filters.key,
     (cursor, signal) =>
@@ -28,6 +30,7 @@ export function Calls() {
               ...(cursor === undefined ? {} : { cursor }),
               ...(q === '' ? {} : { q }),
               ...(status === undefined ? {} : { transcript_status: status }),
+              ...bounds,
             },
           },
           signal,
@@ -45,6 +48,7 @@ export function Calls() {
           onChange={(value) => filters.set('transcript_status', value)}
         />
       </Title>
+      <PeriodNote filters={filters} />
       {membership?.role === 'viewer' ? null : <AddCall />}
       <List
         label="Calls"

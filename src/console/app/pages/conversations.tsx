@@ -5,9 +5,12 @@ import { useLive } from '../live.ts'
 import { usePages } from '../load.ts'
 import { List } from '../parts/list.tsx'
 import { DemoHint, Empty } from '../parts/notes.tsx'
+import { boundsOf, PeriodNote } from '../parts/period-note.tsx'
 import { Select, Tag, Time, Title } from '../parts/small.tsx'
 
 type Session = Schemas['AgentSession']
+
+const OUTCOMES = ['resolved', 'unresolved', 'unclear'] as const
 
 /** Who spoke with the agent, as far as the sender said it. */
 export function speakerOf({
@@ -29,6 +32,8 @@ export function Conversations() {
   const filters = useFilters()
   const status = filters.get('status')
   const environment = filters.get('environment')
+  const outcome = OUTCOMES.find((one) => one === filters.get('outcome'))
+  const bounds = boundsOf(filters)
   const pages = usePages(
     filters.key,
     (cursor, signal) =>
@@ -40,6 +45,8 @@ export function Conversations() {
               ...(cursor === undefined ? {} : { cursor }),
               ...(status === 'open' || status === 'ended' ? { status } : {}),
               ...(environment === '' ? {} : { environment }),
+              ...(outcome === undefined ? {} : { outcome }),
+              ...bounds,
             },
           },
           signal,
@@ -56,7 +63,14 @@ export function Conversations() {
           options={['open', 'ended']}
           onChange={(value) => filters.set('status', value)}
         />
+        <Select
+          label="Outcome"
+          value={outcome ?? ''}
+          options={OUTCOMES}
+          onChange={(value) => filters.set('outcome', value)}
+        />
       </Title>
+      <PeriodNote filters={filters} />
       <List
         label="Conversations"
         pages={pages}

@@ -1,13 +1,17 @@
-/** Feedback records of one source at a time, newest first. */
+/** Feedback records, newest first: of one source, or of all, source by source. */
 import { pageOf, useFilters } from '../address.ts'
 import { api, contentOf, type Schemas } from '../api.ts'
 import { useLive } from '../live.ts'
-import { useLoaded, usePages } from '../load.ts'
+import { type ListPage, useLoaded, usePages } from '../load.ts'
 import { List } from '../parts/list.tsx'
 import { DemoHint, Empty, ErrorNote, Loading } from '../parts/notes.tsx'
+import { type Bounds, boundsOf, PeriodNote } from '../parts/period-note.tsx'
 import { Time, Title } from '../parts/small.tsx'
 
 type FeedbackRow = Schemas['FeedbackRecord']
+type Source = Schemas['FeedbackSource']
+
+const PAGE = 50
 
 const COMMAND = `earshot feedback import reviews.csv --source Reviews`
 
@@ -25,8 +29,8 @@ export function Feedback() {
   if (sources.data === null)
     return sources.state === 'failed' ? <ErrorNote problem={sources.problem} /> : <Loading />
   const all = sources.data.data
-  const source = all.find(({ id }) => String(id) === filters.get('source')) ?? all[0]
-  if (source === undefined)
+  const source = all.find(({ id }) => String(id) === filters.get('source'))
+  if (all.length === 0)
     return (
       <>
         <Title text="Feedback" />
@@ -44,9 +48,10 @@ export function Feedback() {
         <label class="filter">
           <span>Source</span>
           <select
-            value={String(source.id)}
+            value={source === undefined ? '' : String(source.id)}
             onChange={(event) => filters.set('source', event.currentTarget.value)}
           >
+            <option value="">All</option>
             {all.map(({ id, name }) => (
               <option key={id} value={String(id)}>
                 {name}
@@ -54,42 +59,74 @@ export function Feedback() {
             ))}
           </select>
         </label>
-        <a href={pageOf('/feedback/import', { source: String(source.id) })}>Import a CSV file</a>
+        <a href={pageOf('/feedback/import', source === undefined ? {} : { source: String(source.id) })}>
+          Import a CSV file
+        </a>
       </Title>
-      <Records key={source.id} sourceId={source.id} />
+      <PeriodNote filters={filters} />
+      <Records key={filters.key} sources={source === undefined ? all : [source]} bounds={boundsOf(filters)} />
     </>
   )
 }
 
-function Records({ sourceId }: { readonly sourceId: number }) {
+/** A page of records: as many sources as it takes to fill it. The cursor is the number of a source, and the cursor within it. */
+async function recordsOf(
+  sources: readonly Source[],
+  bounds: Bounds,
+  cursor: string,
+  signal: AbortSignal,
+): Promise<ListPage<FeedbackRow>> {
+  const rows: FeedbackRow[] = []
+  const [first = '0', within = ''] = cursor.split(' ')
+  let after = within
+  for (let index = Number(first); index < sources.length; index++) {
+    const path = { feedbackSourceId: sources[index]?.id ?? 0 }
+    const query = { limit: PAGE, ...bounds, ...(after === '' ? {} : { cursor: after }) }
+    const page = await contentOf(
+      api.GET('/v3/rest/feedback-sources/{feedbackSourceId}/records', { params: { path, query }, signal }),
+    )
+    rows.push(...page.data)
+    after = page.next_cursor ?? ''
+    const next = after === '' ? index + 1 : index
+    if (next >= sources.length) break
+    if (rows.length >= PAGE || after !== '') return { data: rows, next_cursor: `${next} ${after}` }
+  }
+  return { data: rows, next_cursor: null }
+}
+
+interface RecordsProps {
+  readonly sources: readonly Source[]
+  readonly bounds: Bounds
+}
+
+function Records({ sources, bounds }: RecordsProps) {
   const pages = usePages(
-    String(sourceId),
-    (cursor, signal) =>
-      contentOf(
-        api.GET('/v3/rest/feedback-sources/{feedbackSourceId}/records', {
-          params: {
-            path: { feedbackSourceId: sourceId },
-            query: { limit: 50, ...(cursor === undefined ? {} : { cursor }) },
-          },
-          signal,
-        }),
-      ),
+    'records',
+    (cursor, signal) => recordsOf(sources, bounds, cursor ?? '', signal),
     useLive('feedback'),
   )
+  const nameOf = (sourceId: number) => sources.find(({ id }) => id === sourceId)?.name
+  const isBounded = bounds.since !== undefined || bounds.until !== undefined
   return (
     <List
       label="Records"
       pages={pages}
       keyOf={({ id }) => String(id)}
-      hrefOf={({ id }) => pageOf(`/feedback/${sourceId}/${id}`)}
+      hrefOf={({ id, feedback_source_id }) => pageOf(`/feedback/${feedback_source_id}/${id}`)}
       row={(record) => (
         <>
           <span class="main wide">{wordsOf(record)}</span>
-          <span class="quiet clip">{record.external_id}</span>
+          <span class="quiet clip">{nameOf(record.feedback_source_id)}</span>
           <Time at={record.display_ts} />
         </>
       )}
-      empty={<Empty title="This source has no record yet" command={COMMAND} />}
+      empty={
+        isBounded ? (
+          <Empty title="No record in this period" />
+        ) : (
+          <Empty title="There is no record yet" command={COMMAND} />
+        )
+      }
     />
   )
 }

@@ -1,12 +1,14 @@
-/** Findings as quotations, newest first. A finding can be called right or wrong. */
+/** Findings, and ratings of answers, as quotations, newest first. A finding can be called right or wrong. */
 import { useFilters } from '../address.ts'
 import { api, contentOf } from '../api.ts'
 import { useLive } from '../live.ts'
 import { usePages } from '../load.ts'
 import { Empty, ErrorNote, Loading } from '../parts/notes.tsx'
+import { boundsOf, PeriodNote } from '../parts/period-note.tsx'
 import { placeOfSignal, Quotation } from '../parts/quotation.tsx'
 import { Select, Title } from '../parts/small.tsx'
 import { Verdict } from '../parts/verdict.tsx'
+import { useWho } from '../parts/who.tsx'
 
 export const KINDS = [
   'bug_report',
@@ -25,7 +27,10 @@ export const KINDS = [
 /** A list with a period is ordered by when something was said, others by when it was found. */
 const EVER = '1970-01-01T00:00:00Z'
 
-const RATINGS = ['positive', 'negative'] as const
+/** Findings, and what customers rated themselves. */
+const LISTED = [...KINDS, 'message_feedback'] as const
+
+const RATINGS = ['positive', 'negative', 'none'] as const
 
 /** The value, if it is one of those. */
 const oneOf = <T extends string>(values: readonly T[], value: string): T | undefined =>
@@ -33,9 +38,9 @@ const oneOf = <T extends string>(values: readonly T[], value: string): T | undef
 
 export function Findings() {
   const filters = useFilters()
-  const kind = oneOf(KINDS, filters.get('kind'))
+  const kind = oneOf(LISTED, filters.get('kind'))
   const rating = oneOf(RATINGS, filters.get('rating'))
-  const since = filters.get('since')
+  const bounds = boundsOf(filters)
   const pages = usePages(
     filters.key,
     (cursor, signal) =>
@@ -44,11 +49,11 @@ export function Findings() {
           params: {
             query: {
               limit: 50,
-              source: 'qualitative_inference',
               ...(cursor === undefined ? {} : { cursor }),
               ...(kind === undefined ? {} : { kind }),
               ...(rating === undefined ? {} : { rating }),
-              since: since === '' ? EVER : since,
+              since: EVER,
+              ...bounds,
             },
           },
           signal,
@@ -56,13 +61,14 @@ export function Findings() {
       ),
     useLive('findings'),
   )
+  const whoOf = useWho(pages.rows)
   return (
     <>
-      <Title text="Findings">
+      <Title text="Findings and ratings">
         <Select
           label="Kind"
           value={kind ?? ''}
-          options={KINDS}
+          options={LISTED}
           onChange={(value) => filters.set('kind', value)}
         />
         <Select
@@ -72,6 +78,7 @@ export function Findings() {
           onChange={(value) => filters.set('rating', value)}
         />
       </Title>
+      <PeriodNote filters={filters} />
       {pages.problem === null ? null : <ErrorNote problem={pages.problem} />}
       {pages.rows.length === 0 && pages.state === 'loading' ? <Loading /> : null}
       {pages.rows.length === 0 && pages.state === 'ready' ? (
@@ -85,7 +92,7 @@ export function Findings() {
       <ul class="quotations" aria-label="Findings">
         {pages.rows.map((signal) => (
           <li key={signal.id}>
-            <Quotation {...placeOfSignal(signal)}>
+            <Quotation {...placeOfSignal(signal)} who={whoOf(signal)}>
               <Verdict signal={signal} kinds={KINDS} />
             </Quotation>
           </li>

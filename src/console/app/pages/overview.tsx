@@ -7,7 +7,8 @@ import { type Bar, Bars } from '../parts/bars.tsx'
 import { DemoHint, Empty, ErrorNote, Loading } from '../parts/notes.tsx'
 import { placeOfSignal, Quotation } from '../parts/quotation.tsx'
 import { Figure, Tag, Title } from '../parts/small.tsx'
-import { lastDays, type Period } from '../period.ts'
+import { useWho } from '../parts/who.tsx'
+import { lastDays, type Period, periodOf } from '../period.ts'
 import { labelOf, number } from '../words.ts'
 
 const QUOTATIONS = 6
@@ -19,10 +20,15 @@ const PERIODS = ['7', '30', '90'] as const
 type Metric = 'signals' | 'sessions' | 'feedback' | 'recordings' | 'outcomes'
 type Key = 'day' | 'kind' | 'rating' | 'outcome'
 
-function count(metric: Metric, by: string, { since, until }: Period, signal: AbortSignal) {
-  return contentOf(
-    api.GET('/v3/rest/insights/counts', { params: { query: { metric, by, since, until } }, signal }),
-  )
+function count(
+  metric: Metric,
+  by: string,
+  { since, until }: Period,
+  signal: AbortSignal,
+  channel?: 'conversation',
+) {
+  const query = { metric, by, since, until, ...(channel === undefined ? {} : { channel }) }
+  return contentOf(api.GET('/v3/rest/insights/counts', { params: { query }, signal }))
 }
 
 type Counts = Awaited<ReturnType<typeof count>>
@@ -36,7 +42,7 @@ const sumsBy = (counts: Counts, key: Key): ReadonlyMap<string, number> =>
 
 export function Overview() {
   const filters = useFilters()
-  const chosen = PERIODS.find((days) => days === filters.get('days')) ?? '30'
+  const chosen = PERIODS.find((days) => days === filters.get('days')) ?? '7'
   const period = lastDays(Number(chosen))
   return (
     <>
@@ -54,8 +60,8 @@ export function Overview() {
       </Title>
       <Numbers period={period} />
       <Themes />
-      <Latest title="What hurts" rating="negative" since={period.since} />
-      <Latest title="What was praised" rating="positive" since={period.since} />
+      <Latest title="What hurts" rating="negative" period={period} />
+      <Latest title="What was praised" rating="positive" period={period} />
     </>
   )
 }
@@ -66,7 +72,7 @@ function Numbers({ period }: { readonly period: Period }) {
     const [findings, kinds, outcomes, sessions, feedback, calls] = await Promise.all([
       count('signals', 'day,rating', period, signal),
       count('signals', 'kind', period, signal),
-      count('outcomes', 'outcome', period, signal),
+      count('outcomes', 'outcome', period, signal, 'conversation'),
       count('sessions', 'channel', period, signal),
       count('feedback', 'channel', period, signal),
       count('recordings', 'channel', period, signal),
@@ -77,7 +83,7 @@ function Numbers({ period }: { readonly period: Period }) {
     return loaded.state === 'failed' ? <ErrorNote problem={loaded.problem} /> : <Loading />
   const { findings, kinds, outcomes, sessions, feedback, calls } = loaded.data
   const byOutcome = sumsBy(outcomes, 'outcome')
-  const { since } = period
+  const within = { since: period.since, until: period.until }
   const isEmpty = [findings, sessions, feedback, calls].every(({ total }) => total === 0)
   return (
     <>
@@ -87,32 +93,46 @@ function Numbers({ period }: { readonly period: Period }) {
             Send a <a href={pageOf('/conversations')}>conversation</a>, upload a{' '}
             <a href={pageOf('/calls')}>call</a>, or import <a href={pageOf('/feedback')}>feedback</a>.
           </p>
+          <p>
+            Or look further back: the last <a href={pageOf('', { days: '30' })}>30</a> or{' '}
+            <a href={pageOf('', { days: '90' })}>90 days</a>.
+          </p>
           <DemoHint />
         </Empty>
       ) : null}
       <div class="figures">
-        <Figure label="Conversations" value={number(sessions.total)} href={pageOf('/conversations')} />
-        <Figure label="Calls" value={number(calls.total)} href={pageOf('/calls')} />
-        <Figure label="Feedback" value={number(feedback.total)} href={pageOf('/feedback')} />
+        <Figure
+          label="Conversations"
+          value={number(sessions.total)}
+          href={pageOf('/conversations', within)}
+        />
+        <Figure label="Calls" value={number(calls.total)} href={pageOf('/calls', within)} />
+        <Figure label="Feedback" value={number(feedback.total)} href={pageOf('/feedback', within)} />
         <Figure
           label="Findings and ratings"
           value={number(findings.total)}
-          href={pageOf('/findings', { since })}
+          href={pageOf('/findings', within)}
         />
       </div>
       <p class="tags">
         {(['resolved', 'unresolved', 'unclear'] as const).map((outcome) => (
-          <span key={outcome}>
+          <a key={outcome} href={pageOf('/conversations', { outcome, ...within })}>
             <Tag value={outcome} /> {number(byOutcome.get(outcome) ?? 0)}
-          </span>
+          </a>
         ))}
       </p>
-      <Bars label="Findings and ratings by day" bars={barsOf(findings, period)} />
+      <Bars
+        label="Findings and ratings by day"
+        bars={barsOf(findings, period)}
+        hrefOf={(day, part) =>
+          pageOf('/findings', { rating: part === 'other' ? 'none' : part, ...periodOf(day) })
+        }
+      />
       <p class="tags">
         {[...sumsBy(kinds, 'kind')]
           .sort(([, a], [, b]) => b - a)
           .map(([kind, sum]) => (
-            <a key={kind} href={pageOf('/findings', { kind, since })}>
+            <a key={kind} href={pageOf('/findings', { kind, ...within })}>
               {labelOf(kind)} {number(sum)}
             </a>
           ))}
@@ -147,7 +167,10 @@ function Themes() {
       <ul class="plain">
         {rows.map(({ id, title, count: items, trend }) => (
           <li key={id}>
-            <a href={pageOf(`/themes/${id}`)}>{title}</a> {number(items)} {trend.rising ? '▲ rising' : ''}
+            <a href={pageOf(`/themes/${id}`)}>
+              {title} {number(items)}
+            </a>{' '}
+            {trend.rising ? '▲ rising' : ''}
           </li>
         ))}
       </ul>
@@ -158,13 +181,15 @@ function Themes() {
 interface LatestProps {
   readonly title: string
   readonly rating: 'negative' | 'positive'
-  readonly since: string
+  readonly period: Period
 }
 
-function Latest({ title, rating, since }: LatestProps) {
+function Latest({ title, rating, period: { since, until } }: LatestProps) {
   const round = useLive('findings')
   const signals = useLoaded(`${rating} ${since} ${round}`, (signal) =>
-    contentOf(api.GET('/v3/rest/signals', { params: { query: { rating, since, limit: READ } }, signal })),
+    contentOf(
+      api.GET('/v3/rest/signals', { params: { query: { rating, since, until, limit: READ } }, signal }),
+    ),
   )
   // A rating without words says nothing here.
   const worded = (signals.data?.data ?? []).filter(
@@ -172,10 +197,11 @@ function Latest({ title, rating, since }: LatestProps) {
   )
   const bySubject = Map.groupBy(worded, (one) => one.sessionId ?? one.recordingId ?? String(one.recordId))
   const rows = [...bySubject.values()].flatMap(([first]) => first ?? []).slice(0, QUOTATIONS)
+  const whoOf = useWho(rows)
   return (
     <section aria-label={title}>
       <h2>
-        <a href={pageOf('/findings', { rating, since })}>{title}</a>
+        <a href={pageOf('/findings', { rating, since, until })}>{title}</a>
       </h2>
       {signals.state === 'failed' ? <ErrorNote problem={signals.problem} /> : null}
       {signals.data === null && signals.state === 'loading' ? <Loading /> : null}
@@ -183,7 +209,7 @@ function Latest({ title, rating, since }: LatestProps) {
       <ul class="quotations">
         {rows.map((one) => (
           <li key={one.id}>
-            <Quotation {...placeOfSignal(one)} />
+            <Quotation {...placeOfSignal(one)} who={whoOf(one)} />
           </li>
         ))}
       </ul>

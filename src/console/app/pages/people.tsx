@@ -1,18 +1,11 @@
 /** The list of people. */
 import { pageOf, useFilters } from '../address.ts'
-import { api, contentOf, type Schemas } from '../api.ts'
+import { api, contentOf } from '../api.ts'
 import { usePages } from '../load.ts'
 import { List } from '../parts/list.tsx'
 import { DemoHint, Empty } from '../parts/notes.tsx'
 import { Time, Title } from '../parts/small.tsx'
-
-export function nameOf({
-  first_name,
-  last_name,
-  email,
-}: Pick<Schemas['Person'], 'first_name' | 'last_name' | 'email'>): string {
-  return [first_name, last_name].filter(Boolean).join(' ') || email || 'Unnamed'
-}
+import { nameOf } from '../words.ts'
 
 export function People() {
   const filters = useFilters()

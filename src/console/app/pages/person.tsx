@@ -5,7 +5,7 @@ import { useLoaded, usePages } from '../load.ts'
 import { Empty, ErrorNote, Loading } from '../parts/notes.tsx'
 import { placeOf } from '../parts/quotation.tsx'
 import { Tag, Time, Title } from '../parts/small.tsx'
-import { nameOf } from './people.tsx'
+import { nameOf } from '../words.ts'
 
 export function Person() {
   const { params } = useRoute()

@@ -1,4 +1,4 @@
-/** Bars by day. The same numbers stand in a table for whoever does not see the picture. */
+/** Bars by day. A bar leads to what it counts. The same numbers stand in a table for whoever does not see the picture. */
 import { dateOf, number } from '../words.ts'
 
 export interface Bar {
@@ -13,22 +13,41 @@ const HEIGHT = 120
 const WIDTH = 12
 const PARTS = ['negative', 'other', 'positive'] as const
 
-export function Bars({ label, bars }: { readonly label: string; readonly bars: readonly Bar[] }) {
+interface Props {
+  readonly label: string
+  readonly bars: readonly Bar[]
+  /** Leads to what is counted, of one part or of all. */
+  readonly hrefOf: (day: string, part?: keyof Omit<Bar, 'day'>) => string
+}
+
+export function Bars({ label, bars, hrefOf }: Props) {
   const most = Math.max(1, ...bars.map(totalOf))
   return (
     <figure class="bars">
       <svg viewBox={`0 0 ${bars.length * WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
         {bars.map((bar, index) => {
           let top = HEIGHT
-          return PARTS.map((part) => {
-            const height = (bar[part] / most) * HEIGHT
-            top -= height
-            return (
-              <rect key={part} class={part} x={index * WIDTH + 1} y={top} width={WIDTH - 2} height={height}>
-                <title>{`${dateOf(bar.day)}: ${number(bar[part])} ${part}`}</title>
-              </rect>
-            )
-          })
+          // For the mouse. The keyboard and screen readers have the links of the table.
+          return (
+            <a key={bar.day} href={hrefOf(bar.day)} tabindex={-1}>
+              <title>{`${dateOf(bar.day)}: ${number(totalOf(bar))}`}</title>
+              <rect class="day" x={index * WIDTH} y={0} width={WIDTH} height={HEIGHT} />
+              {PARTS.map((part) => {
+                const height = (bar[part] / most) * HEIGHT
+                top -= height
+                return (
+                  <rect
+                    key={part}
+                    class={part}
+                    x={index * WIDTH + 1}
+                    y={top}
+                    width={WIDTH - 2}
+                    height={height}
+                  />
+                )
+              })}
+            </a>
+          )
         })}
       </svg>
       <figcaption class="quiet">
@@ -52,9 +71,11 @@ export function Bars({ label, bars }: { readonly label: string; readonly bars: r
               .map((bar) => (
                 <tr key={bar.day}>
                   <th scope="row">{dateOf(bar.day)}</th>
-                  <td>{number(bar.negative)}</td>
-                  <td>{number(bar.other)}</td>
-                  <td>{number(bar.positive)}</td>
+                  {PARTS.map((part) => (
+                    <td key={part}>
+                      {bar[part] === 0 ? '0' : <a href={hrefOf(bar.day, part)}>{number(bar[part])}</a>}
+                    </td>
+                  ))}
                 </tr>
               ))}
           </tbody>

@@ -4,6 +4,7 @@ import { pageOf } from '../address.ts'
 import type { Schemas } from '../api.ts'
 import { clock, labelOf } from '../words.ts'
 import { Tag, Time } from './small.tsx'
+import type { Who } from './who.tsx'
 
 export interface Place {
   readonly quote: string
@@ -12,6 +13,8 @@ export interface Place {
   readonly at: string
   readonly kind?: string
   readonly tone?: string | null
+  /** Null: unknown. */
+  readonly who?: Who | null
 }
 
 /** `children` stand below, such as what can be done with it. */
@@ -22,13 +25,15 @@ export function Quotation({
   at,
   kind,
   tone,
+  who = null,
   children,
 }: Place & { readonly children?: ComponentChildren }) {
   return (
     <figure class="quotation">
-      <blockquote>{quote}</blockquote>
+      {quote === '' ? <p class="quiet">Without words</p> : <blockquote>{quote}</blockquote>}
       <figcaption>
         {kind === undefined ? null : <Tag value={kind} tone={tone} />}
+        {who === null ? null : <a href={who.href}>{who.name}</a>}
         <a href={href}>{where}</a>
         <Time at={at} />
       </figcaption>

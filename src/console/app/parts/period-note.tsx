@@ -1,0 +1,32 @@
+/** Says which period a list has, and leads to the list without one. */
+import type { Filters } from '../address.ts'
+import { dateOf } from '../words.ts'
+
+export interface Bounds {
+  /** RFC 3339; absent: without this bound. */
+  readonly since?: string
+  readonly until?: string
+}
+
+/** The period in the address of a page. */
+export function boundsOf(filters: Filters): Bounds {
+  const [since, until] = [filters.get('since'), filters.get('until')]
+  return { ...(since === '' ? {} : { since }), ...(until === '' ? {} : { until }) }
+}
+
+/** The day of the moment before, because a period ends with the start of a day. */
+const lastDayOf = (until: string) => dateOf(new Date(Date.parse(until) - 1).toISOString())
+
+export function PeriodNote({ filters }: { readonly filters: Filters }) {
+  const { since, until } = boundsOf(filters)
+  if (since === undefined && until === undefined) return null
+  return (
+    <p class="quiet">
+      {since === undefined ? null : `From ${dateOf(since)} `}
+      {until === undefined || Number.isNaN(Date.parse(until)) ? null : `to ${lastDayOf(until)} `}
+      <button type="button" class="link" onClick={() => filters.set('since', '', { until: '' })}>
+        Show all
+      </button>
+    </p>
+  )
+}

@@ -1,0 +1,159 @@
+/** Every number of the overview leads to exactly what it counts. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { assistantMessage, feedbackOn, openAgent, userMessage } from '../support/agents.ts'
+import { type Chromium, startChromium } from '../support/chromium.ts'
+import { eventually } from '../support/eventually.ts'
+import { createRecord, createSource, field } from '../support/feedback.ts'
+import { createRecording, utterance } from '../support/recordings.ts'
+import { startTestServer, type TestServer } from '../support/server.ts'
+
+const DAY_MS = 86_400_000
+const LONG_AGO = new Date(Date.now() - 60 * DAY_MS).toISOString()
+/** More than a page of a list. */
+const RECORDS = 55
+/** Conversations, records, and calls with a transcript. */
+const SUBJECTS = 3 + (RECORDS + 2) + 2
+
+const GRACE = {
+  externalId: 'grace',
+  displayName: 'Grace Hopper',
+  email: 'grace@example.com',
+  boundary: 'external',
+} as const
+
+let server: TestServer
+let chromium: Chromium
+let page: Page
+
+beforeAll(async () => {
+  server = await startTestServer({ actors: true })
+  chromium = await startChromium()
+  const agent = await openAgent(server)
+  const key = server.as({ apiKey: agent.tenant.apiKey })
+  await converse(agent)
+  await Promise.all([tellFeedback(key), call(key)])
+  await eventually(
+    async () => {
+      const [analyzed] = await server.database.sql<{ count: number }[]>`
+        select count(*)::int as count
+        from insight_subject
+        where organization_id = ${agent.tenant.organizationId} and state <> 'pending'`
+      return analyzed?.count === SUBJECTS
+    },
+    { deadlineMs: 60_000 },
+  )
+  page = await chromium.context.newPage()
+  const token = await server.features.identity.createLink(agent.tenant.userId)
+  await page.goto(`${server.baseUrl}/sign-in/link?token=${token}&to=${encodeURIComponent('/console')}`)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.locator('.figure').first().waitFor()
+}, 120_000)
+
+afterAll(async () => {
+  await chromium?.stop()
+  await server?.stop()
+})
+
+/** Conversations with findings and with ratings; one is older than the period. */
+async function converse(agent: Awaited<ReturnType<typeof openAgent>>): Promise<void> {
+  const occurredAt = new Date().toISOString()
+  const talk = (externalSessionId: string, ...contents: readonly string[]) =>
+    agent.accept(
+      contents.flatMap((content, index) => [
+        userMessage(2 * index + 1, { content, occurredAt, participantExternalId: GRACE.externalId }),
+        assistantMessage(2 * index + 2, { occurredAt }),
+      ]),
+      { externalSessionId, status: 'ended', participants: [GRACE] },
+    )
+  await talk('chat-1', 'The export fails every morning with an error.', 'It still does not work!')
+  await talk('chat-2', 'Where do I find last month’s invoice?')
+  const { sessionId } = await talk('chat-3', 'The export fails every morning with an error.')
+  await agent.accept([{ ...feedbackOn('a2', 5, { rating: 'negative' }), occurredAt }], {
+    externalSessionId: 'chat-1',
+  })
+  await agent.accept([{ ...feedbackOn('a2', 3), occurredAt }], { externalSessionId: 'chat-2' })
+  const { sql } = server.database
+  await eventually(
+    async () => (await sql`select 1 from insight_subject where session_id = ${sessionId}`).length === 1,
+  )
+  await sql`update agent_session set created_at = ${LONG_AGO} where id = ${sessionId}`
+  await sql`update insight_subject set occurred_at = ${LONG_AGO} where session_id = ${sessionId}`
+}
+
+type Key = ReturnType<TestServer['as']>
+
+/** Records of two sources; one is older than the period. */
+async function tellFeedback(key: Key): Promise<void> {
+  const [many, few] = [await createSource(key), await createSource(key)]
+  for (let index = 0; index < RECORDS; index++)
+    await createRecord(key, many, { fields: [field({ value: `The invoices are late, number ${index}` })] })
+  await createRecord(key, few, { fields: [field({ value: 'I love the new calendar!' })] })
+  await createRecord(key, few, { fields: [field({ value: 'Fantastic product.' })], display_ts: LONG_AGO })
+}
+
+/** Calls of known and unknown start; one is older than the period. */
+async function call(key: Key): Promise<void> {
+  const transcript = [{ ...utterance(0, 4), text: 'Could you please add an export to Excel?' }]
+  await createRecording(key, { startedAt: new Date().toISOString(), transcript })
+  await createRecording(key, { transcript })
+  await createRecording(key, { startedAt: LONG_AGO })
+}
+
+/** Each link of the page that ends with a number: its words and its address. */
+const numbersOf = (area: string): Promise<readonly (readonly [words: string, href: string])[]> =>
+  page
+    .locator(`${area} a`)
+    .evaluateAll((links) =>
+      links.map((link) => [link.textContent ?? '', link.getAttribute('href') ?? ''] as const),
+    )
+    .then((links) => links.filter(([words]) => /\d$/.test(words)))
+
+/** The rows behind an address, all pages of them. */
+async function rowsAt(href: string): Promise<number> {
+  await page.goto(new URL(href, server.baseUrl).href)
+  const rows = page.locator('main .list > li, main .quotations > li')
+  await rows.or(page.locator('main .note')).first().waitFor()
+  for (;;) {
+    await eventually(async () => (await page.locator('.loading, [aria-busy=true]').count()) === 0)
+    const shown = await rows.count()
+    const more = page.getByRole('button', { name: 'Show more' })
+    if ((await more.count()) === 0) return shown
+    await more.click()
+    await rows.nth(shown).waitFor()
+  }
+}
+
+test('every number of the overview is the length of the list it leads to', async () => {
+  const numbers = [
+    ...(await numbersOf('main .figures')),
+    ...(await numbersOf('main p.tags')),
+    ...(await numbersOf('main .bars table')),
+  ]
+  const behind: [string, number][] = []
+  for (const [words, href] of numbers) behind.push([words, await rowsAt(href)])
+  expect(behind).toEqual(numbers.map(([words]) => [words, Number(/\d+$/.exec(words)?.[0])]))
+  const named = Object.fromEntries(behind.map(([words, rows]) => [words.replace(/\d+$/, '').trim(), rows]))
+  expect(named).toMatchObject({ Conversations: 2, Calls: 2, Feedback: RECORDS + 1, Rating: 2 })
+  expect(named['Findings and ratings']).toBeGreaterThan(2)
+}, 120_000)
+
+test('a quotation names who said it, and leads to everything they said', async () => {
+  await page.goto(`${server.baseUrl}/console`)
+  await page
+    .getByRole('region', { name: 'What hurts' })
+    .getByRole('link', { name: 'Grace Hopper' })
+    .first()
+    .click()
+  await page.getByRole('heading', { level: 1, name: 'Grace Hopper' }).waitFor()
+  expect(new URL(page.url()).pathname).toMatch(/^\/console\/people\/[0-9a-f-]{36}$/)
+})
+
+test('a bar leads to what was said on its day', async () => {
+  await page.goto(`${server.baseUrl}/console`)
+  const bars = page.locator('.bars svg a')
+  await bars.first().waitFor()
+  const shown = Number(/\d+$/.exec((await bars.last().locator('title').textContent()) ?? '')?.[0])
+  expect(shown).toBeGreaterThan(0)
+  expect(await rowsAt((await bars.last().getAttribute('href')) ?? '')).toBe(shown)
+})
