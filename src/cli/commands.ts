@@ -5,6 +5,7 @@ import { agentSessionCommands } from './commands/agent-sessions.ts'
 import { agentCommands } from './commands/agents.ts'
 import { analyzeCommands } from './commands/analyze.ts'
 import { auditCommands } from './commands/audit.ts'
+import { conversationCommands } from './commands/conversations.ts'
 import { creditCommands } from './commands/credits.ts'
 import { feedbackCommands } from './commands/feedback.ts'
 import { folderCommands } from './commands/folders.ts'
@@ -31,6 +32,7 @@ export const COMMANDS: readonly Command[] = [
   ...actorCommands,
   ...uploadCommands,
   ...agentSessionCommands,
+  ...conversationCommands,
   ...mcpCommands,
   ...webhookCommands,
   ...analyzeCommands,

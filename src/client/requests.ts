@@ -6,7 +6,10 @@ const ANSWER_MS = 60_000
 /** An address that has never answered may be wrong. A server that has answered is likely to return. */
 const GIVE_UP_AFTER_MS = { neverReached: 10_000, reached: 600_000 }
 
-export type Credential = { readonly apiKey: string } | { readonly userToken: string }
+export type Credential =
+  | { readonly apiKey: string }
+  | { readonly userToken: string }
+  | { readonly agentSecret: string }
 
 /** Resolves with the JSON of the answer; null if it has no body. @throws ClientError */
 export type Send = <T>(method: string, path: string, body?: unknown) => Promise<T>
@@ -44,5 +47,6 @@ export function createSender(
  */
 function headersOf(url: string, credential: Credential): Record<string, string> {
   if ('apiKey' in credential) return { 'x-service-api-key': credential.apiKey }
+  if ('agentSecret' in credential) return { 'x-service-agent-key': credential.agentSecret }
   return { authorization: `Bearer ${credential.userToken}`, origin: new URL(url).origin }
 }

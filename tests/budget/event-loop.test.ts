@@ -107,20 +107,24 @@ test('every operation that takes a body, with the most hostile ones, all at a ti
   }
 })
 
-describe('120 MB of bodies at a time', () => {
-  // The costliest kind alone, and all kinds beside each other.
+describe('many bodies at a time', () => {
+  // All kinds beside each other, as much as the service takes (120 MB); and the costliest kind alone.
   test.each([
-    ['objects of different names', ['objects of different names']],
+    ['objects of different names', 12, ['objects of different names']],
     [
       'every kind',
+      30,
       ['empty lists', 'different names', 'objects of different names', 'different texts', 'numbers'],
     ],
-  ])('with unknown members: %s', async (name, kinds) => {
+  ])('with unknown members: %s', async (name, count, kinds) => {
     const more = kinds.map((kind) => `,"unknown":${filler(kind, 2 * MB - 1_000)}`)
     const body = (index: number) => ingestBody([userMessage(1)], more[index % more.length])
     await expectBudget(name, async () => {
       const others = await stage.createTenant()
-      const statuses = await Promise.all([ingestTogether(tenant, 30, body), ingestTogether(others, 30, body)])
+      const statuses = await Promise.all([
+        ingestTogether(tenant, count, body),
+        ingestTogether(others, count, body),
+      ])
       expect(statuses.flat()).toContain(200)
     })
   })
@@ -129,7 +133,7 @@ describe('120 MB of bodies at a time', () => {
     const content = JSON.parse(filler('different names', 200_000))
     const events = Array.from({ length: 9 }, (_, index) => userMessage(index, { content }))
     await expectBudget('contents', async () => {
-      const statuses = await ingestTogether(tenant, 30, () => ingestBody(events))
+      const statuses = await ingestTogether(tenant, 12, () => ingestBody(events))
       expect(statuses).toContain(200)
     })
   })
@@ -154,7 +158,7 @@ describe('120 MB of bodies at a time', () => {
   test('small ones', async () => {
     const more = `,"unknown":${filler('different names', 30_000)}`
     await expectBudget('small', async () => {
-      for (let round = 0; round < 4; round++)
+      for (let round = 0; round < 2; round++)
         await ingestTogether(tenant, 500, () => ingestBody([userMessage(1)], more))
     })
   })
@@ -189,7 +193,7 @@ describe('120 MB of bodies at a time', () => {
     const path = `/v3/rest/feedback-sources/${objects.feedbackSourceId}/records`
     await expectBudget('records', async () => {
       const statuses = await Promise.all(
-        Array.from({ length: 60 }, () =>
+        Array.from({ length: 30 }, () =>
           send('POST', path, { apiKey: tenant.apiKey }, JSON.stringify({ fields })),
         ),
       )
@@ -205,7 +209,7 @@ describe('redaction', () => {
   test.each([
     ['names that a pattern makes the same', ['\\d{4,}'], { orders: 'numeric names' }],
     ['a pattern that looks far ahead', ['a*b|a'], 'a'.repeat(250_000)],
-    ['100 patterns', patterns(100), 'It was abc12 at 10:15, they said. '.repeat(7_000)],
+    ['100 patterns', patterns(100), 'It was abc12 at 10:15, they said. '.repeat(3_000)],
     ['a pattern of very many states', ['(?:a|b){40}c(?:a|b|c)*'], 'abcbbacab'.repeat(27_000)],
     ['patterns that take long to compile', ['\\pL'.repeat(330)], 'some text'],
   ])('of %s', async (name, redactedPatterns, content) => {

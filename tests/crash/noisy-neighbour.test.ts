@@ -34,8 +34,11 @@ setDefaultTimeout(180_000)
 const [INGEST_MS, SIGNAL_MS, UPLOAD_MS] = [2_000, 5_000, 20_000]
 /** Measured conversations of the quiet organization. */
 const ROUNDS = 8
-/** Requests that send all of their body but the last byte: more than `MAX_BODIES_MB`. */
-const UNFINISHED = { count: 12, bytes: 1_900_000 } as const
+/** Requests that send all of their body but the last byte: more than `MAX_BODIES_MB`, then more than what may be left of it. */
+const UNFINISHED = [
+  { count: 12, bytes: 1_900_000 },
+  { count: 45, bytes: 200_000 },
+] as const
 /** Waiting messages of the noisy organization when measuring begins, and its concurrent requests. */
 const [BACKLOG, REQUESTS] = [{ session: 30_000, analysis: 3_000 }, 8]
 
@@ -142,6 +145,12 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     expect(ms).toBeLessThan(UPLOAD_MS)
   }
 
+  /** One is refused: there is no room for more of this size. */
+  async function expectRefusal(requests: readonly RawRequest[]): Promise<void> {
+    const refused = requests.map(async ({ response }) => expect((await response)?.status).toBe(503))
+    await Promise.any(refused)
+  }
+
   async function expectNobodyBlamed(): Promise<void> {
     const { sql } = server.database
     expect([...(await sql`select * from death where organization_id = ${quiet.organizationId}`)]).toEqual([])
@@ -226,9 +235,14 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     const open = (bytes: number) => openRequest('POST', url, { ...headers, 'content-length': String(bytes) })
     // More than the budget of all bodies, then smaller ones that fill what is left of it. Without a share for each caller, nothing of
     // anybody else would fit.
-    const unfinished = Array.from({ length: UNFINISHED.count }, () => open(UNFINISHED.bytes))
-    const body = Buffer.alloc(UNFINISHED.bytes - 1, ' ')
-    await Promise.all(unfinished.map((request) => request.write(body)))
+    const unfinished: RawRequest[] = []
+    for (const { count, bytes } of UNFINISHED) {
+      const some = Array.from({ length: count }, () => open(bytes))
+      unfinished.push(...some)
+      const body = Buffer.alloc(bytes - 1, ' ')
+      await Promise.all(some.map((request) => request.write(body)))
+      await expectRefusal(some)
+    }
     const slow: RawRequest[] = []
     const drip = () => Promise.all(slow.map((request) => request.write(Buffer.from(' '))))
     const dripping = setInterval(() => void drip(), 1_000)
@@ -236,7 +250,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
       const some = Array.from({ length: 130 }, () => open(bytes))
       slow.push(...some)
       await drip()
-      await Promise.race(some.map(({ response }) => response)) // one is refused: there is no room for more of this size
+      await expectRefusal(some)
     }
     const large = JSON.stringify(conversation(noisy)).padEnd(1_500_000, ' ')
     try {

@@ -12,7 +12,7 @@ import { type Item, ItemError, parseItems } from '../../src/analyze/eval/items.t
 import { outcomeFigures, precisionOf, score } from '../../src/analyze/eval/score.rules.ts'
 import figures from '../../src/analyze/figures.json'
 import { isShown, passesGate } from '../../src/analyze/gate.rules.ts'
-import type { Insight, Kind } from '../../src/analyze/insight.ts'
+import type { Analyzer, Insight, Kind, Subject } from '../../src/analyze/insight.ts'
 import { UsageError } from '../../src/cli/command.ts'
 import { analyzeCommands } from '../../src/cli/commands/analyze.ts'
 import { textWorkHere } from '../support/text-work.ts'
@@ -169,13 +169,27 @@ describe('earshot analyze eval', () => {
   })
 })
 
+/** Reads every item once, although two measurements ask for it. */
+function once({ analyze }: Pick<Analyzer, 'analyze'>): Pick<Analyzer, 'analyze'> {
+  const known = new Map<Subject, Insight>()
+  return {
+    async analyze(subjects, signal) {
+      const unknown = subjects.filter((subject) => !known.has(subject))
+      for (const [index, found] of (await analyze(unknown, signal)).entries())
+        known.set(unknown[index] as Subject, found)
+      return subjects.map((subject) => known.get(subject) as Insight)
+    },
+  }
+}
+
 test('the figures of the gate are those of the blind set, and what they let through is right', async () => {
   const items = blindSet()
   const { signal } = new AbortController()
   const second = createBuiltInAnalyzer(textWorkHere)
-  const readings = [createBuiltInAnalyzer(textWorkHere, 'rules'), second]
+  const read = once(second)
+  const readings = [createBuiltInAnalyzer(textWorkHere, 'rules'), read]
   expect<object>(await measure(items, readings, signal)).toEqual(figures.measured)
   expect(figures).toMatchObject({ items: items.length, version: second.version })
-  const { shown } = evaluationOf(await judge(items, second, signal), 'builtin')
+  const { shown } = evaluationOf(await judge(items, read, signal), 'builtin')
   expect(precisionOf(shown.all) ?? 1).toBeGreaterThanOrEqual(0.85)
 }, 120_000)

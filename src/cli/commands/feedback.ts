@@ -3,6 +3,7 @@ import type { SourceRow } from '../../feedback/service.ts'
 import { type Command, type Flag, type Input, UsageError } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
 import { pairs, table } from '../output.ts'
+import { ROWS_FLAGS } from '../rows-file.ts'
 import type { Services } from '../services.ts'
 
 const SOURCES_SHOWN = 1000
@@ -25,10 +26,7 @@ const IMPORT_FLAGS: Readonly<Record<string, Flag>> = {
   },
   email: { value: 'column', summary: 'e-mail address of the person (default: email)' },
   timestamp: { value: 'column', summary: 'time of the feedback, RFC 3339 (default: display_ts)' },
-  format: { value: 'csv or jsonl', summary: 'format of the file (default: by its name)' },
-  delimiter: { value: 'character', summary: 'separates the cells of CSV (default: a comma)' },
-  report: { value: 'file', summary: 'write refused rows to this file, as CSV of line and reason' },
-  'dry-run': { summary: 'check every row, store nothing' },
+  ...ROWS_FLAGS,
 }
 
 const service = async ({ container }: Services) => {
