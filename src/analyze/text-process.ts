@@ -25,7 +25,7 @@ export const TEXT_PROCESS = '__text-process'
 export interface TextProcessesOptions {
   readonly command: readonly string[]
   readonly processes: number
-  /** Time limit of one job, including the start of the process. */
+  /** Time limit of one job, including the start of the process. Work that nobody waits for has `BACKGROUND_PATIENCE` times as much. */
   readonly deadlineMs: number
   /** An idle process ends after this time, to free its memory. */
   readonly idleMs: number
@@ -50,6 +50,8 @@ const DEFAULTS: TextProcessesOptions = {
 
 /** Niceness of POSIX, from 0 (usual) to 19. */
 const LOW_PRIORITY = 10
+/** A busy machine leaves a tenth of a core to this priority, and loading the trained head alone takes a second of CPU. */
+const BACKGROUND_PATIENCE = 4
 
 /** The child does not inherit the environment of this process, which contains credentials. */
 const ENVIRONMENT = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
@@ -59,7 +61,8 @@ export function createTextProcesses(options: Partial<TextProcessesOptions> = {})
   const all = { ...DEFAULTS, ...options }
   const processes = Array.from({ length: all.processes }, () => new Place(all))
   const places = createFairPlaces(processes)
-  const background = createFairPlaces([new Place(all, LOW_PRIORITY)])
+  const patient = { ...all, deadlineMs: all.deadlineMs * BACKGROUND_PATIENCE }
+  const background = createFairPlaces([new Place(patient, LOW_PRIORITY)])
   const closing = new AbortController()
   return {
     async run<J extends TextJob>(

@@ -95,6 +95,15 @@ test('work that nobody waits for has a process of its own, with a low priority, 
   expect((await jobsOf(started)('after'))[0]).toBe('after')
 })
 
+test('work that nobody waits for has four times as long', async () => {
+  const started = createTextProcesses({ command: [process.execPath, SCRIPT], deadlineMs: 250 })
+  processes.push(started)
+  const hanging = await started
+    .run('insight_again', { texts: ['hang'] } as never, signal, 'a')
+    .catch((error: Error) => error.message)
+  expect<unknown>(hanging).toBe('the text work was ended after 1 s')
+})
+
 test('organizations take turns, and a hanging job of one never delays another', async () => {
   const run = start()
   // Ends with the test: the deadline is 30 s.

@@ -33,6 +33,7 @@ export interface AccessData {
   readonly addresses: Readonly<Record<string, readonly string[]>>
 }
 
+const PATIENT = { deadlineMs: 60_000 }
 /** Everybody's text has it. */
 const COMMON = 'lantern'
 const HOUR_MS = 3_600_000
@@ -146,7 +147,10 @@ async function hiddenCall(
   return id
 }
 
-/** Waits until both are analysed, and nothing about the conversation waits any more. */
+/**
+ * Waits until both are analysed, and nothing about the conversation waits any more. The second reading begins after 5 s, with a model that is
+ * loaded at a low priority: beside other programs on every core this takes 15 s and more.
+ */
 async function untilSearchable(
   server: TestServer,
   credential: { readonly userToken: string },
@@ -161,7 +165,7 @@ async function untilSearchable(
     const [waiting] =
       await sql`select count(*)::int as n from actor_message where key like ${`%${sessionId}`}`
     return waiting?.n === 0 && [sessionId, recordingId].every((id) => ids.includes(id))
-  })
+  }, PATIENT)
 }
 
 /** A theme with one quotation, of the hidden conversation. Titles and counts are those of the organization. */
