@@ -29,7 +29,7 @@ const SHOWN: readonly Place[] = [
   { name: 'overview', path: '?days=7' },
   { name: 'theme', path: '/themes?sort=rising', follow: '.list a' },
   { name: 'conversation', path: '/search?q=engineers+cannot+upload', follow: '.quotation a' },
-  { name: 'call', path: '/calls', follow: '.list li:last-child a' },
+  { name: 'call', path: '/calls', follow: '.list a' },
 ]
 const OTHERS: readonly Place[] = [
   { name: 'themes', path: '/themes' },

@@ -32,7 +32,7 @@ import { oneLine, StartError } from './platform/lifecycle/start-error.ts'
 import { healthRoutes } from './platform/observability/health.ts'
 import type { Log } from './platform/observability/log.ts'
 import { answers } from './platform/redis.ts'
-import { linkUrl } from './sign-in/link.rules.ts'
+import { linkUrl, START_PATH } from './sign-in/link.rules.ts'
 import { describeTranscription } from './transcribe/examine.ts'
 import { registerWebhookGauges } from './webhooks/metrics.ts'
 
@@ -190,8 +190,13 @@ function banner(
   const missing = missingPrograms(findPrograms(config))
   const rows = [
     ['Address', url],
-    ...(config.role === 'worker' ? [] : [['Swagger UI', `${url}/docs`]]),
-    ...(signInToken === null || config.role === 'worker' ? [] : [['Sign in', linkUrl(url, signInToken)]]),
+    ...(config.role === 'worker'
+      ? []
+      : [
+          ['Console', `${url}${START_PATH}`],
+          ...(signInToken === null ? [] : [['Sign in', linkUrl(url, signInToken, START_PATH)]]),
+          ['Swagger UI', `${url}/docs`],
+        ]),
     ...(servers.embedded.postgres && existsSync(credentials) ? [['Credentials', credentials]] : []),
     ...servers.describe.map((line, index) => [index === 0 ? 'Runs on' : '', line]),
     ...(redisIsAway === null ? [] : [['', redisIsAway]]),

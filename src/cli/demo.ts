@@ -15,7 +15,7 @@ import { localUrl } from '../http/base-url.ts'
 import type { Organization } from '../identity/service.ts'
 import { themesMessages } from '../messages/themes.ts'
 import { transaction } from '../platform/db/transaction.ts'
-import { linkUrl } from '../sign-in/link.rules.ts'
+import { linkUrl, START_PATH } from '../sign-in/link.rules.ts'
 import { type Input, Interrupted, type Output } from './command.ts'
 import { removeFrom } from './demo-remove.ts'
 import { type OwnService, withOwnService } from './demo-service.ts'
@@ -163,7 +163,7 @@ async function outputOf(
   const config = loadConfig(env)
   const user = await identity.findUser(organization.id, EMAIL)
   const token = await identity.createLink(user.id)
-  const signInUrl = linkUrl(localUrl(config, config.port), token, '/console')
+  const signInUrl = linkUrl(localUrl(config, config.port), token, START_PATH)
   const story = readStory()
   const counts = {
     conversations: story.conversations.length,

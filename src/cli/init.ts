@@ -4,7 +4,7 @@
  */
 import { createFolders } from '../folders/service.ts'
 import { localUrl } from '../http/base-url.ts'
-import { linkUrl } from '../sign-in/link.rules.ts'
+import { linkUrl, START_PATH } from '../sign-in/link.rules.ts'
 import { type Input, type Output, UsageError } from './command.ts'
 import { migrateDatabase } from './migrate.ts'
 import { pairs } from './output.ts'
@@ -67,6 +67,6 @@ async function createAll({ identity, applications, container }: Services, input:
     userId: user.id,
     userToken,
     folderId: folder.id,
-    signInUrl: linkUrl(localUrl(config, config.port), await identity.createLink(user.id)),
+    signInUrl: linkUrl(localUrl(config, config.port), await identity.createLink(user.id), START_PATH),
   }
 }

@@ -29,7 +29,10 @@ export async function sendStory(sending: Sending): Promise<Sent> {
   const people = await sendPeople(sending)
   await sendConversations(sending)
   const records = await sendRecords(sending, people)
-  await each(sending.story.calls, 2, (told, index) => sendCall(sending, told, index))
+  // The list of calls shows what came last first.
+  const calls = sending.story.calls.map((told, index) => ({ told, index }))
+  const oldestFirst = calls.toSorted((one, other) => other.told.daysAgo - one.told.daysAgo)
+  await each(oldestFirst, 2, ({ told, index }) => sendCall(sending, told, index))
   return { records }
 }
 

@@ -3,6 +3,8 @@
 export const SIGN_IN_PATH = '/sign-in'
 export const LINK_PATH = `${SIGN_IN_PATH}/link`
 export const OPENID_PATH = `${SIGN_IN_PATH}/openid`
+/** Where a person begins who signs in with a link of the banner or of a command: the console. */
+export const START_PATH = '/console'
 export const OPENID_CALLBACK_PATH = `${OPENID_PATH}/callback`
 
 const MAX_RETURN_PATH = 2_000

@@ -1,7 +1,7 @@
 /** The bodies of the sign-in pages. Pure. */
 import type { UserSession } from '../identity/sessions.ts'
 import { type Html, html, type Page } from './html.ts'
-import { LINK_PATH, OPENID_PATH, SIGN_IN_PATH } from './link.rules.ts'
+import { LINK_PATH, OPENID_PATH, SIGN_IN_PATH, START_PATH } from './link.rules.ts'
 
 /** The path of `PUBLIC_BASE_URL`, before every link. */
 interface Place {
@@ -90,6 +90,7 @@ export function signedInPage(
     status: 200,
     title: 'You are signed in',
     body: html`<p>You are signed in as <strong>${options.email}</strong>.</p>
+      <p><a href="${options.prefix}${START_PATH}">Open the console</a></p>
       <form method="post" action="${options.prefix}${SIGN_IN_PATH}/out">${csrf}<button>Sign out</button></form>
       <h2>Your sessions</h2>
       <ul>

@@ -123,6 +123,7 @@ test('a person signs in with OpenID Connect, sees the sessions, and signs out', 
   await page.waitForURL(`${server.baseUrl}/sign-in`)
   expect(await page.title()).toBe('You are signed in')
   expect(await page.getByText('(this one)').count()).toBe(1)
+  expect(await page.getByRole('link', { name: 'Open the console' }).getAttribute('href')).toBe('/console')
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.waitForURL(`${server.baseUrl}/sign-in`)
   expect(await page.title()).toBe('Sign in to Earshot')

@@ -53,6 +53,8 @@ describe('embedded start', () => {
   test('the banner shows the addresses of Swagger UI and the credentials, and what runs', () => {
     expect(service.output()).toContain(`${dataDir}/credentials.json`)
     expect(service.output()).toMatch(/Swagger UI +http:\S+\/docs\n/)
+    expect(service.output()).toMatch(/Console +http:\S+\/console\n/)
+    expect(service.output()).toMatch(/Sign in +http:\S+\/sign-in\/link\?token=esl_\S+&to=%2Fconsole\n/)
     expect(service.output()).toContain(`PostgreSQL (embedded, ${dataDir}/postgres)`)
   })
 

@@ -116,13 +116,13 @@ const users: readonly Command[] = [
     flags: {},
     async run(input) {
       const { withServices } = await import('../services.ts')
-      const { linkUrl } = await import('../../sign-in/link.rules.ts')
+      const { linkUrl, START_PATH } = await import('../../sign-in/link.rules.ts')
       const { localUrl } = await import('../../http/base-url.ts')
       return withServices(input, async ({ container: { config }, identity }) => {
         const user = await identity.findUserAnywhere(input.arg('user'))
         if (user === null)
           throw new AppError('member_not_found', `There is no user ${JSON.stringify(input.arg('user'))}.`)
-        const url = linkUrl(localUrl(config, config.port), await identity.createLink(user.id))
+        const url = linkUrl(localUrl(config, config.port), await identity.createLink(user.id), START_PATH)
         return { json: { userId: user.id, email: user.email, url }, lines: [url] }
       })
     },

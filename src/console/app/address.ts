@@ -12,6 +12,8 @@ export function pageOf(path: string, query: Readonly<Record<string, string | und
 export interface Filters {
   /** The value of each filter; empty without one. */
   readonly get: (name: string) => string
+  /** Whether any of these has a value. */
+  readonly hasAny: (...names: readonly string[]) => boolean
   /** Changes the address in place. An empty value removes the filter. */
   readonly set: (name: string, value: string, more?: Readonly<Record<string, string>>) => void
   /** Same filters, same text. */
@@ -23,6 +25,7 @@ export function useFilters(): Filters {
   return {
     key: url,
     get: (name) => query[name] ?? '',
+    hasAny: (...names) => names.some((name) => (query[name] ?? '') !== ''),
     set(name, value, more = {}) {
       const next = new URLSearchParams(query as Record<string, string>)
       for (const [one, to] of Object.entries({ ...more, [name]: value })) {

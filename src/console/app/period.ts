@@ -1,4 +1,7 @@
 /** The period that a page shows, in whole days of UTC, as the counts have them. */
+/** Before everything that was said. */
+export const EVER = '1970-01-01T00:00:00Z'
+
 const DAY_MS = 86_400_000
 
 export interface Period {

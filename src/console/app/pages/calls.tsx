@@ -69,10 +69,14 @@ export function Calls() {
           </>
         )}
         empty={
-          <Empty title="No call yet" command="earshot upload call.mp3 --name 'First call'">
-            <p>Upload a recording, hand over its URL, or have a meeting joined.</p>
-            <DemoHint />
-          </Empty>
+          filters.hasAny('q', 'transcript_status', 'since', 'until') ? (
+            <Empty title="No call like this" />
+          ) : (
+            <Empty title="No call yet">
+              <p>Open “Add a call” above: drop a recording there, or have a meeting joined.</p>
+              <DemoHint />
+            </Empty>
+          )
         }
       />
     </>

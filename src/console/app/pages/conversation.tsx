@@ -2,12 +2,12 @@
 
 import { useEffect, useState } from 'preact/hooks'
 import { useRoute } from 'preact-iso'
-import { pageOf } from '../address.ts'
 import { api, contentOf, type Schemas } from '../api.ts'
 import { textOf } from '../content.ts'
 import { useLoaded, usePages } from '../load.ts'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Tag, Time, Title } from '../parts/small.tsx'
+import { useWho } from '../parts/who.tsx'
 import { dateTime, labelOf } from '../words.ts'
 import { speakerOf } from './conversations.tsx'
 
@@ -29,6 +29,12 @@ export function Conversation() {
   const signals = useLoaded(sessionId, (signal) =>
     contentOf(api.GET('/v3/rest/signals', { params: { query: { sessionId, limit: 100 } }, signal })),
   )
+  const personIds = new Set(
+    [...(first.data?.participants ?? []), ...(signals.data?.data ?? [])].map(({ personId }) => personId),
+  )
+  const spoke = [...personIds].flatMap((personId) => (personId == null ? [] : [{ personId }]))
+  const whoOf = useWho(spoke)
+  const people = spoke.flatMap((one) => whoOf(one) ?? [])
   if (first.data === null)
     return first.state === 'failed' ? <ErrorNote problem={first.problem} /> : <Loading />
   const session = first.data
@@ -50,15 +56,11 @@ export function Conversation() {
         <Fact name="Last activity" value={dateTime(session.lastActivityAt)} />
         <Fact name="Session" value={session.externalSessionId} />
       </dl>
-      {session.participants.map((one) =>
-        one.personId === undefined || one.personId === null ? null : (
-          <p key={one.externalId}>
-            <a href={pageOf(`/people/${one.personId}`)}>
-              Everything that {one.displayName ?? one.email ?? 'this person'} said
-            </a>
-          </p>
-        ),
-      )}
+      {people.map((one) => (
+        <p key={one.href}>
+          <a href={one.href}>Everything that {one.name} said</a>
+        </p>
+      ))}
       <ol class="messages" aria-label="Messages">
         {events.rows.map((event) => (
           <Message

@@ -1,10 +1,10 @@
 /** The list of conversations, newest activity first. */
 import { pageOf, useFilters } from '../address.ts'
-import { api, contentOf, PREFIX, type Schemas } from '../api.ts'
+import { api, contentOf, type Schemas } from '../api.ts'
 import { useLive } from '../live.ts'
 import { usePages } from '../load.ts'
 import { List } from '../parts/list.tsx'
-import { DemoHint, Empty } from '../parts/notes.tsx'
+import { DemoHint, Empty, FirstConversation } from '../parts/notes.tsx'
 import { boundsOf, PeriodNote } from '../parts/period-note.tsx'
 import { Select, Tag, Time, Title } from '../parts/small.tsx'
 
@@ -20,13 +20,6 @@ export function speakerOf({
   const customer = participants.find(({ boundary }) => boundary === 'external') ?? participants[0]
   return customer?.displayName ?? customer?.email ?? customer?.username ?? externalSessionId
 }
-
-/** What sends a first message: the six lines of the README, for this service. */
-const command = () => `curl -s ${location.origin}${PREFIX}/v3/rest/agent-conversations/ingest \\
-  -H "X-Service-Agent-Key: $SECRET" -H 'Content-Type: application/json' -d '{
-    "agentKey": "demo", "externalSessionId": "chat-1", "status": "open", "events": [
-      {"externalEventId": "m1", "sequence": 1, "revision": 1, "occurredAt": "${new Date().toISOString()}",
-       "type": "user_message", "content": "Where do I find my invoice?"}]}'`
 
 export function Conversations() {
   const filters = useFilters()
@@ -91,14 +84,14 @@ export function Conversations() {
           </>
         )}
         empty={
-          <Empty title="No conversation yet" command={command()}>
-            <p>
-              Send the first one with the secret of an agent. Administrators{' '}
-              <a href={pageOf('/settings/agents')}>create agents and secrets</a>; the secret of the demo agent
-              is in .data/credentials.json.
-            </p>
-            <DemoHint />
-          </Empty>
+          filters.hasAny('status', 'environment', 'outcome', 'since', 'until') ? (
+            <Empty title="No conversation like this" />
+          ) : (
+            <Empty title="No conversation yet">
+              <FirstConversation />
+              <DemoHint />
+            </Empty>
+          )
         }
       />
     </>

@@ -7,13 +7,12 @@ import { List } from '../parts/list.tsx'
 import { DemoHint, Empty, ErrorNote, Loading } from '../parts/notes.tsx'
 import { type Bounds, boundsOf, PeriodNote } from '../parts/period-note.tsx'
 import { Time, Title } from '../parts/small.tsx'
+import { EVER } from '../period.ts'
 
 type FeedbackRow = Schemas['FeedbackRecord']
 type Source = Schemas['FeedbackSource']
 
 const PAGE = 50
-
-const COMMAND = `earshot feedback import reviews.csv --source Reviews`
 
 /** The words of a record: its text fields of category content. */
 export function wordsOf({ fields }: Pick<FeedbackRow, 'fields'>): string {
@@ -34,7 +33,7 @@ export function Feedback() {
     return (
       <>
         <Title text="Feedback" />
-        <Empty title="No feedback yet" command={COMMAND}>
+        <Empty title="No feedback yet">
           <p>
             <a href={pageOf('/feedback/import')}>Import a CSV file</a>, or send records over the API.
           </p>
@@ -81,7 +80,8 @@ async function recordsOf(
   let after = within
   for (let index = Number(first); index < sources.length; index++) {
     const path = { feedbackSourceId: sources[index]?.id ?? 0 }
-    const query = { limit: PAGE, ...bounds, ...(after === '' ? {} : { cursor: after }) }
+    // A list with a period is ordered by when something was said, others by when it was stored.
+    const query = { limit: PAGE, since: EVER, ...bounds, ...(after === '' ? {} : { cursor: after }) }
     const page = await contentOf(
       api.GET('/v3/rest/feedback-sources/{feedbackSourceId}/records', { params: { path, query }, signal }),
     )
@@ -120,13 +120,7 @@ function Records({ sources, bounds }: RecordsProps) {
           <Time at={record.display_ts} />
         </>
       )}
-      empty={
-        isBounded ? (
-          <Empty title="No record in this period" />
-        ) : (
-          <Empty title="There is no record yet" command={COMMAND} />
-        )
-      }
+      empty={isBounded ? <Empty title="No record in this period" /> : <Empty title="No record yet" />}
     />
   )
 }

@@ -9,6 +9,7 @@ import { placeOfSignal, Quotation } from '../parts/quotation.tsx'
 import { Select, Title } from '../parts/small.tsx'
 import { Verdict } from '../parts/verdict.tsx'
 import { useWho } from '../parts/who.tsx'
+import { EVER } from '../period.ts'
 
 export const KINDS = [
   'bug_report',
@@ -23,9 +24,6 @@ export const KINDS = [
   'repeated_problem',
   'resolved_confirmation',
 ] as const
-
-/** A list with a period is ordered by when something was said, others by when it was found. */
-const EVER = '1970-01-01T00:00:00Z'
 
 /** Findings, and what customers rated themselves. */
 const LISTED = [...KINDS, 'message_feedback'] as const
@@ -52,6 +50,7 @@ export function Findings() {
               ...(cursor === undefined ? {} : { cursor }),
               ...(kind === undefined ? {} : { kind }),
               ...(rating === undefined ? {} : { rating }),
+              // A list with a period is ordered by when something was said, others by when it was found.
               since: EVER,
               ...bounds,
             },

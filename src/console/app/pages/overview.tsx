@@ -4,7 +4,7 @@ import { api, contentOf } from '../api.ts'
 import { useLive } from '../live.ts'
 import { useLoaded } from '../load.ts'
 import { type Bar, Bars } from '../parts/bars.tsx'
-import { DemoHint, Empty, ErrorNote, Loading } from '../parts/notes.tsx'
+import { DemoHint, Empty, ErrorNote, FirstConversation, Loading } from '../parts/notes.tsx'
 import { placeOfSignal, Quotation } from '../parts/quotation.tsx'
 import { Figure, Tag, Title } from '../parts/small.tsx'
 import { useWho } from '../parts/who.tsx'
@@ -89,12 +89,13 @@ function Numbers({ period }: { readonly period: Period }) {
     <>
       {isEmpty ? (
         <Empty title="Nothing was said in this period">
+          <FirstConversation />
           <p>
-            Send a <a href={pageOf('/conversations')}>conversation</a>, upload a{' '}
-            <a href={pageOf('/calls')}>call</a>, or import <a href={pageOf('/feedback')}>feedback</a>.
+            Or add a <a href={pageOf('/calls')}>call</a>, or import <a href={pageOf('/feedback')}>feedback</a>
+            .
           </p>
           <p>
-            Or look further back: the last <a href={pageOf('', { days: '30' })}>30</a> or{' '}
+            Look further back: the last <a href={pageOf('', { days: '30' })}>30</a> or{' '}
             <a href={pageOf('', { days: '90' })}>90 days</a>.
           </p>
           <DemoHint />
@@ -121,13 +122,15 @@ function Numbers({ period }: { readonly period: Period }) {
           </a>
         ))}
       </p>
-      <Bars
-        label="Findings and ratings by day"
-        bars={barsOf(findings, period)}
-        hrefOf={(day, part) =>
-          pageOf('/findings', { rating: part === 'other' ? 'none' : part, ...periodOf(day) })
-        }
-      />
+      {findings.total === 0 ? null : (
+        <Bars
+          label="Findings and ratings by day"
+          bars={barsOf(findings, period)}
+          hrefOf={(day, part) =>
+            pageOf('/findings', { rating: part === 'other' ? 'none' : part, ...periodOf(day) })
+          }
+        />
+      )}
       <p class="tags">
         {[...sumsBy(kinds, 'kind')]
           .sort(([, a], [, b]) => b - a)

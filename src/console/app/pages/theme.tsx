@@ -10,6 +10,7 @@ import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { placeOf, Quotation } from '../parts/quotation.tsx'
 import { Title } from '../parts/small.tsx'
 import { MergeTheme, SplitTheme } from '../parts/theme-tools.tsx'
+import { useWho } from '../parts/who.tsx'
 import { number } from '../words.ts'
 
 type Change = Partial<Pick<Schemas['Theme'], 'title' | 'pinned' | 'hidden'>>
@@ -47,8 +48,8 @@ export function Theme() {
         {hidden ? <span class="tag">Hidden</span> : null}
       </Title>
       <p>
-        {number(count)} items. In the last seven full days {number(trend.recent)}, in the four weeks before{' '}
-        {number(trend.before)}.
+        {number(count)} items: {number(trend.recent)} in the last seven full days, and {number(trend.before)}{' '}
+        a week in the four weeks before.
       </p>
       {problem === null ? null : <ErrorNote problem={problem} />}
       {membership?.role === 'viewer' ? null : (
@@ -118,11 +119,12 @@ function Items({ themeId, round, chosen = [], onChoose }: ItemsProps) {
       ),
     round,
   )
+  const whoOf = useWho(pages.rows)
   return (
     <>
       {pages.problem === null ? null : <ErrorNote problem={pages.problem} />}
       <ul class="quotations" aria-label="Quotations">
-        {pages.rows.map(({ id, quotation, place, kind, rating, occurredAt }) => (
+        {pages.rows.map(({ id, quotation, place, kind, rating, personId, occurredAt }) => (
           <li key={id}>
             <Quotation
               quote={quotation}
@@ -130,6 +132,7 @@ function Items({ themeId, round, chosen = [], onChoose }: ItemsProps) {
               at={occurredAt}
               kind={kind}
               tone={rating}
+              who={whoOf({ personId })}
             >
               {onChoose === undefined ? null : (
                 <label class="quiet">

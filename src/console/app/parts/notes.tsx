@@ -1,6 +1,8 @@
 /** What stands where there is no content: loading, an error, no permission, nothing yet. */
 import type { ComponentChildren } from 'preact'
+import { pageOf } from '../address.ts'
 import type { Problem } from '../api.ts'
+import { useSession } from '../context.ts'
 
 export function Loading() {
   return (
@@ -47,6 +49,19 @@ export function Empty(props: {
         </pre>
       )}
     </div>
+  )
+}
+
+/** How the first conversation comes in. The page of an agent shows a command with the secret in it. */
+export function FirstConversation() {
+  const { membership } = useSession()
+  if (membership?.role !== 'administrator')
+    return <p>An administrator creates a secret with which an agent sends its conversations.</p>
+  return (
+    <p>
+      <a href={pageOf('/settings/agents')}>Choose an agent</a> and press <em>New secret</em>. The page then
+      shows a command that sends a first conversation.
+    </p>
   )
 }
 

@@ -16,7 +16,7 @@ interface Said {
   readonly personId: string | null
 }
 
-/** Tells who said a signal; null if it is unknown. Until the names are there, a person is called a person. */
+/** Tells who said a signal; null if it is unknown. Until the names are there, a person is somebody. */
 export function useWho(signals: readonly Said[]): (signal: Said) => Who | null {
   const uuids = [...new Set(signals.flatMap(({ personId }) => personId ?? []))].sort()
   const names = useLoaded(uuids.length === 0 ? null : uuids.join(','), async (signal) => {
@@ -34,5 +34,5 @@ export function useWho(signals: readonly Said[]): (signal: Said) => Who | null {
   return ({ personId }) =>
     personId === null
       ? null
-      : { href: pageOf(`/people/${personId}`), name: names.data?.get(personId) ?? 'Person' }
+      : { href: pageOf(`/people/${personId}`), name: names.data?.get(personId) ?? 'Somebody' }
 }
