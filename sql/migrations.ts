@@ -57,6 +57,7 @@ import publishableKeys from './migrations/0067_publishable_keys.sql' with { type
 import demoOrganization from './migrations/0069_demo_organization.sql' with { type: 'text' }
 import feedbackImports from './migrations/0071_feedback_imports.sql' with { type: 'text' }
 import otlp from './migrations/0073_otlp.sql' with { type: 'text' }
+import importSources from './migrations/0074_import_sources.sql' with { type: 'text' }
 import analysisTokens from './migrations/0076_analysis_tokens.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -115,5 +116,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 69, name: 'demo_organization', source: demoOrganization },
   { number: 71, name: 'feedback_imports', source: feedbackImports },
   { number: 73, name: 'otlp', source: otlp },
+  { number: 74, name: 'import_sources', source: importSources },
   { number: 76, name: 'analysis_tokens', source: analysisTokens },
 ]

@@ -11,6 +11,7 @@ import { FEEDBACK_ERRORS } from './feedback/errors.ts'
 import { FINDING_ERRORS } from './findings/errors.ts'
 import { FOLDER_ERRORS } from './folders/errors.ts'
 import { IDENTITY_ERRORS } from './identity/errors.ts'
+import { IMPORTER_ERRORS } from './importers/errors.ts'
 import { INSIGHT_ERRORS } from './insight/errors.ts'
 import { MCP_ERRORS } from './mcp/errors.ts'
 import { MEDIA_ERRORS } from './media/errors.ts'
@@ -44,6 +45,7 @@ const DECLARED: DeclaredErrors = {
   findings: FINDING_ERRORS,
   folders: FOLDER_ERRORS,
   identity: IDENTITY_ERRORS,
+  importers: IMPORTER_ERRORS,
   insight: INSIGHT_ERRORS,
   mcp: MCP_ERRORS,
   media: MEDIA_ERRORS,

@@ -59,6 +59,10 @@ import { identityMaintenance } from './identity/maintenance.ts'
 import { createMembers } from './identity/members.ts'
 import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
+import { importSourceActor } from './importers/sources/actor.ts'
+import { importSourceMaintenance } from './importers/sources/maintenance.ts'
+import { importSourceOperations } from './importers/sources/routes.ts'
+import { createImportSources } from './importers/sources/service.ts'
 import { countMaintenance } from './insight/counts/fold.ts'
 import { insightOperations } from './insight/routes.ts'
 import { createInsight } from './insight/service.ts'
@@ -227,6 +231,7 @@ export function createFeatures(deps: Deps): Features {
       ...searchOperations(search),
       ...themeOperations(createThemes({ ...deps, folders, conversations })),
       ...eventStreamOperations(eventStream, readmission(deps, identity)),
+      ...importSourceOperations(createImportSources(deps), applications),
       ...webhookOperations(createWebhooks(deps)),
       ...projectOperations(projects),
       ...codingSessionOperations(codingSessions, sessionUploads, deps.config),
@@ -254,6 +259,7 @@ export function createFeatures(deps: Deps): Features {
       visitorFeedbackActor(createStoreVisitorFeedback({ ...deps, applications, ingest })),
       codingSessionActor({ ...deps, ...reading }),
       traceActor({ append: ingest.append, applications }),
+      importSourceActor({ ...deps, append: ingest.append, applications }),
       feedbackImportActor({ ...deps, people: createPeople(deps) }),
       ...webhookActors(deps),
       signInActor({ ...deps, identity }),
@@ -287,6 +293,7 @@ export function createFeatures(deps: Deps): Features {
       ...uploadMaintenance(deps),
       ...feedbackImportMaintenance(deps),
       ...traceMaintenance(deps),
+      ...importSourceMaintenance(deps),
       ...webhookMaintenance(deps),
       ...themeMaintenance(deps),
       ...eventStreamMaintenance(deps),

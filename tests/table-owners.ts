@@ -23,6 +23,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   feedback: ['feedback_import', 'feedback_import_refusal', 'feedback_record', 'feedback_source'],
   findings: ['finding_verdict', 'insight_subject', 'kind_precision'],
   folders: ['folder', 'upload_batch'],
+  importers: ['import_source'],
   insight: ['insight_count', 'insight_count_change', 'insight_dimension'],
   identity: [
     'agent_secret',

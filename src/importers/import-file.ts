@@ -4,17 +4,10 @@
  * The service recognises events by their ids, so an interrupted import is simply started again. Memory does not grow with the file: one
  * window of rows is read, grouped by conversation and sent, then the next. A row that the service refuses does not hold up the others.
  */
-import type { AppendRequest, AppendResponse } from '../agents/request-model.ts'
 import type { ReadRow } from '../feedback/import.reader.ts'
 import type { Row } from '../feedback/row.rules.ts'
-import {
-  bodyOf,
-  type Defaults,
-  type LinedPart,
-  type LinedRequest,
-  requestsBySession,
-  withoutLine,
-} from './requests.rules.ts'
+import { type SendRequest, sendConversation } from './append-requests.ts'
+import { type Defaults, type LinedPart, requestsBySession } from './requests.rules.ts'
 import type { Part } from './row.rules.ts'
 
 const WINDOW_ROWS = 2000
@@ -39,20 +32,12 @@ export interface Refused {
   readonly reason: string
 }
 
-/** The service refused a request. `event` is the index of the event at fault; null: the request as a whole. */
-export interface Refusal {
-  readonly event: number | null
-  readonly reason: string
-}
-
-type Answer = Pick<AppendResponse, 'acceptedEventCount' | 'deduplicatedEventCount' | 'revisedEventCount'>
-
 export interface ConversationImport {
   readonly rows: AsyncIterable<ReadRow>
   readonly judge: (row: Row) => Part | string
   readonly defaults: Defaults
   /** Null: nothing is sent. */
-  readonly send: ((body: AppendRequest) => Promise<Answer | Refusal>) | null
+  readonly send: SendRequest | null
   /** Called after each window. `bytes`: the part of the file that is done. */
   readonly onProgress: (counts: ImportCounts, refused: readonly Refused[], bytes: number) => unknown
 }
@@ -72,10 +57,11 @@ export async function importConversations(job: ConversationImport): Promise<Impo
     const refuse = (line: number, reason: string) => {
       if (known.size < known.add(line).size) refused.push({ line, reason })
     }
-    if (job.send === null) counts.imported += parts.reduce((sum, { events }) => sum + events.length, 0)
+    const { send, defaults } = job
+    if (send === null) counts.imported += parts.reduce((sum, { events }) => sum + events.length, 0)
     else
       await eachAtOnce(requestsBySession(parts), CONCURRENT, (requests) =>
-        sendConversation(job, requests, counts, refuse),
+        sendConversation({ send, defaults }, requests, counts, refuse),
       )
     counts.rows += rows
     counts.refused += refused.length
@@ -101,30 +87,6 @@ async function* windowsOf({ rows, judge }: ConversationImport): AsyncGenerator<W
     begun = bytes
   }
   if (parts.length + refused.length > 0) yield { parts, refused, rows: parts.length + refused.length, bytes }
-}
-
-/** Sends the requests of one conversation in their order. The last one says how the conversation ended. */
-async function sendConversation(
-  { defaults, send }: ConversationImport,
-  requests: readonly LinedRequest[],
-  counts: { imported: number; duplicates: number; revised: number },
-  refuse: (line: number, reason: string) => void,
-): Promise<void> {
-  for (const [index, whole] of requests.entries()) {
-    const isLast = index === requests.length - 1
-    for (let request: LinedRequest | null = whole; request !== null && send !== null; ) {
-      const answer = await send(bodyOf(request, isLast ? defaults : { ...defaults, status: undefined }))
-      if (!('reason' in answer)) {
-        counts.imported += answer.acceptedEventCount
-        counts.duplicates += answer.deduplicatedEventCount
-        counts.revised += answer.revisedEventCount
-        break
-      }
-      const line: number | undefined = answer.event === null ? undefined : request.lines[answer.event]
-      for (const one of line === undefined ? request.lines : [line]) refuse(one, answer.reason)
-      request = line === undefined ? null : withoutLine(request, line)
-    }
-  }
 }
 
 /** Works on `count` items at a time. After a failure nothing more begins, and the failure is thrown when all work has ended. */

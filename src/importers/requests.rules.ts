@@ -122,18 +122,21 @@ export interface Defaults {
   readonly agentKey: string
   readonly status: AppendRequest['status']
   readonly environment: string | undefined
+  /** Other members of every request. */
+  readonly members?: Members
 }
 
 /** The body of a request. */
 export function bodyOf(
   { session, members, participants, events }: LinedRequest,
-  { agentKey, status, environment }: Defaults,
+  { agentKey, status, environment, members: common = {} }: Defaults,
 ): AppendRequest {
-  const { context } = members
+  const context = members.context ?? common.context
   const known = environment === undefined ? context : { environment, ...context }
   return {
     agentKey,
     externalSessionId: session,
+    ...common,
     ...members,
     ...(known === undefined ? {} : { context: known }),
     ...(status === undefined ? {} : { status: members.status ?? status }),

@@ -6,6 +6,7 @@ import { erasureMessages } from './erasure.ts'
 import { feedbackImportMessages } from './feedback-import.ts'
 import { findingGateMessages } from './finding-gate.ts'
 import { formMessages } from './form.ts'
+import { importSourceMessages } from './import-source.ts'
 import { insightAgainMessages, insightMessages } from './insight.ts'
 import { meetingMessages } from './meeting.ts'
 import { passageMessages } from './passage.ts'
@@ -50,4 +51,5 @@ export const ACTOR_KINDS = kindsOf([
   feedbackImportMessages,
   traceMessages,
   visitorFeedbackMessages,
+  importSourceMessages,
 ])

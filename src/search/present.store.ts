@@ -58,15 +58,18 @@ export function readPassages(tx: Query, organizationId: string, ids: readonly nu
     left join recording_participant rp
       on rp.recording_id = p.recording_id and rp.speaker = speech.speaker and rp.organization_id = p.organization_id
     left join lateral (
-      select sp.person_id
-      from agent_session_person sp
-      where sp.organization_id = p.organization_id
-        and sp.session_id = p.session_id
-        and p.is_customer
-        and (sp.participant_external_id = e.body ->> 'participantExternalId'
-          or (e.body ->> 'participantExternalId' is null and sp.sole))
-      order by sp.person_id
-      limit 1
+      select min(own.person_id) as person_id
+      from (
+        select sp.person_id
+        from agent_session_person sp
+        where sp.organization_id = p.organization_id
+          and sp.session_id = p.session_id
+          and p.is_customer
+          and (sp.participant_external_id = e.body ->> 'participantExternalId'
+            or (e.body ->> 'participantExternalId' is null and sp.sole))
+        -- Keeps PostgreSQL from reading everybody in the order of people to find the first of one session.
+        offset 0
+      ) own
     ) sp on true
     left join person who
       on who.organization_id = p.organization_id and who.id = coalesce(f.person_id, rp.person_id, sp.person_id)

@@ -148,19 +148,24 @@ export interface ItemRow {
   readonly score: number | null
 }
 
-/** The finding `g` of the item `i` with a quotation, and who said it (`who`). */
+/**
+ * The finding `g` of the item `i` with a quotation, and who said it (`who`). `offset 0` keeps PostgreSQL from reading everybody in the
+ * order of people to find the first of one session.
+ */
 const details = (sql: Query, access: Access) => sql`
   join agent_signal g
     on g.organization_id = i.organization_id and g.id = i.signal_id and g.comment is not null and ${visible(sql, access)}
   left join feedback_record f on f.organization_id = i.organization_id and f.id = g.feedback_record_id
   left join lateral (
-    select sp.person_id
-    from agent_session_person sp
-    where sp.organization_id = i.organization_id
-      and sp.session_id = g.session_id
-      and (sp.participant_external_id = g.participant_external_id or (g.participant_external_id is null and sp.sole))
-    order by sp.person_id
-    limit 1
+    select min(own.person_id) as person_id
+    from (
+      select sp.person_id
+      from agent_session_person sp
+      where sp.organization_id = i.organization_id
+        and sp.session_id = g.session_id
+        and (sp.participant_external_id = g.participant_external_id or (g.participant_external_id is null and sp.sole))
+      offset 0
+    ) own
   ) sp on true
   left join person who
     on who.organization_id = i.organization_id and who.id = coalesce(f.person_id, sp.person_id, g.person_id)`

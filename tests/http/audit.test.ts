@@ -53,6 +53,8 @@ const importPath = async () => {
 }
 const metadataSource = () => post('/metadata/sources', { externalEntityName: newId() })
 const PAGE_KEY = { name: 'x', origins: ['https://www.example.com'] }
+const IMPORT_SOURCE = { provider: 'zendesk', url: 'https://example.zendesk.com', secret: 'x' }
+const sourcesPath = async () => `/agent-applications/${(await application()).id}/import-sources`
 const WEBHOOK = { url: 'https://example.com/', types: ['*'] }
 const FIELDS = [{ category: 'content', type: 'string', name: 'comment', value: 'x' }]
 
@@ -69,6 +71,21 @@ type Send = readonly [method: string, path: string, body?: unknown]
 
 /** A request for every change that an administrator can make, and its action. */
 const CHANGES: Readonly<Record<string, readonly [action: string, send: () => Promise<Send>]>> = {
+  createImportSource: ['import_source.created', async () => ['POST', await sourcesPath(), IMPORT_SOURCE]],
+  deleteImportSource: [
+    'import_source.deleted',
+    async () => {
+      const path = await sourcesPath()
+      return ['DELETE', `${path}/${(await post(path, IMPORT_SOURCE)).id}`]
+    },
+  ],
+  runImportSource: [
+    'import_source.run',
+    async () => {
+      const path = await sourcesPath()
+      return ['POST', `${path}/${(await post(path, IMPORT_SOURCE)).id}/run`]
+    },
+  ],
   createWebhook: ['webhook.created', async () => ['POST', '/webhooks', WEBHOOK]],
   updateWebhook: [
     'webhook.updated',

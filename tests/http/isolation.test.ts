@@ -60,9 +60,12 @@ const NOT_FOUND: Readonly<Record<string, string>> = {
   codingUploadId: 'coding_session_upload_not_found',
   importId: 'feedback_import_not_found',
   webhookId: 'webhook_not_found',
+  importSourceId: 'import_source_not_found',
   themeId: 'theme_not_found',
   itemId: 'theme_item_not_found',
 }
+
+const IMPORT_SOURCE = { provider: 'zendesk', url: 'https://example.zendesk.com', secret: 'x' }
 
 /** As the example of its operation, of which a second one is the same upload. */
 const UPLOAD = { fileName: 'call.mp4', fileSize: 25_000_000 }
@@ -120,7 +123,20 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
     origins: ['https://www.example.com'],
   })
   const publishableKeyId = publishableKey.body.id
-  const agents = { applicationId, secretId, publishableKeyId, sessionId, signalId, externalEventId: 'e1' }
+  const importSource = await key.post(
+    `/v3/rest/agent-applications/${applicationId}/import-sources`,
+    IMPORT_SOURCE,
+  )
+  const importSourceId = importSource.body.id
+  const agents = {
+    applicationId,
+    importSourceId,
+    secretId,
+    publishableKeyId,
+    sessionId,
+    signalId,
+    externalEventId: 'e1',
+  }
   // A project with this session.
   const { publicId } = (await key.post('/v3/rest/projects', { name: 'Checkout' })).body
   await key.post(`/v3/rest/projects/${publicId}/agent-sessions`, { sessionId: codingSessionId })

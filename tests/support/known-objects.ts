@@ -52,7 +52,13 @@ async function createObjects(server: TestServer, organizationId: string, apiKey:
     name: 'Page',
     origins: ['https://www.example.com'],
   })
+  const importSource = await client.post(`/v3/rest/agent-applications/${applicationId}/import-sources`, {
+    provider: 'zendesk',
+    url: 'https://example.zendesk.com',
+    secret: 'x',
+  })
   return {
+    importSourceId: importSource.body.id,
     publishableKeyId: publishableKey.body.id,
     themeId,
     itemId,

@@ -67,7 +67,8 @@ export class Queue {
   laneOf(members: SessionMembers): Lane {
     const known = this.lanes.get(members.externalSessionId)
     if (known !== undefined) {
-      known.members = members
+      // A handle without person or context, such as one for feedback, takes nothing away.
+      known.members = { ...known.members, ...members }
       return known
     }
     const lane: Lane = { members, waiting: [], last: null, end: null, sending: null, failures: 0 }

@@ -71,6 +71,10 @@ export const TAGS = [
       'send the record.',
   },
   {
+    name: 'Import sources',
+    description: 'Help desks whose conversations are read into an agent application.',
+  },
+  {
     name: 'Webhooks',
     description:
       'Events that the service sends to your server: subscriptions, test events, the log of deliveries, and recovery.',

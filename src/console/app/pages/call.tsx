@@ -7,10 +7,11 @@ import { api, contentOf, type Schemas } from '../api.ts'
 import { NameSpeaker } from '../call/name-speaker.tsx'
 import { UploadMedia } from '../call/upload-media.tsx'
 import { useSession } from '../context.ts'
+import { useLive } from '../live.ts'
 import { useLoaded } from '../load.ts'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Player, type PlayerControl } from '../parts/player.tsx'
-import { Time, Title } from '../parts/small.tsx'
+import { Tag, Time, Title } from '../parts/small.tsx'
 import { clock } from '../words.ts'
 
 type Recording = Schemas['Recording']
@@ -90,6 +91,14 @@ function OneCall({
       [one.firstName, one.lastName].filter(Boolean).join(' ') || one.email,
     ]),
   )
+  const findings = useLoaded(`${recording.id} ${useLive('findings')}`, (signal) =>
+    contentOf(
+      api.GET('/v3/rest/signals', {
+        params: { query: { recordingId: recording.id, limit: 100 } },
+        signal,
+      }),
+    ),
+  )
   const seek = (second: number) => {
     setNow(second)
     player.current?.seek(second)
@@ -137,7 +146,14 @@ function OneCall({
               onNamed={onChange}
             />
           ) : null}
-          <Transcript utterances={utterances} speakers={speakers} now={now} wanted={wanted} onSeek={seek} />
+          <Transcript
+            utterances={utterances}
+            findings={findings.data?.data ?? []}
+            speakers={speakers}
+            now={now}
+            wanted={wanted}
+            onSeek={seek}
+          />
         </>
       ) : (
         <p class="quiet">The transcript is {transcript.status.replaceAll('_', ' ')}.</p>
@@ -148,13 +164,15 @@ function OneCall({
 
 interface TranscriptProps {
   readonly utterances: readonly Utterance[]
+  readonly findings: readonly Schemas['Signal'][]
   readonly speakers: ReadonlyMap<number, string | null>
   readonly now: number
   readonly wanted: string
   readonly onSeek: (second: number) => void
 }
 
-function Transcript({ utterances, speakers, now, wanted, onSeek }: TranscriptProps) {
+/** Findings stand beside the words on which they rest. */
+function Transcript({ utterances, findings, speakers, now, wanted, onSeek }: TranscriptProps) {
   const current = useRef<HTMLLIElement>(null)
   const text = wanted.trim().toLowerCase()
   const shown = text === '' ? utterances : utterances.filter((one) => one.text.toLowerCase().includes(text))
@@ -172,7 +190,14 @@ function Transcript({ utterances, speakers, now, wanted, onSeek }: TranscriptPro
             {clock(one.startSec)}
           </button>
           <span class="quiet">{speakers.get(one.speaker) ?? `Speaker ${one.speaker + 1}`}</span>
-          <span>{one.text}</span>
+          <span>
+            {one.text}{' '}
+            {findings
+              .filter(({ evidence }) => evidence?.startSec === one.startSec)
+              .map(({ id, kind, rating }) => (
+                <Tag key={id} value={kind} tone={rating} />
+              ))}
+          </span>
         </li>
       ))}
     </ol>

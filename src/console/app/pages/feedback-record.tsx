@@ -30,7 +30,7 @@ export function FeedbackRecord() {
           <a href={pageOf(`/people/${person_id}`)}>Everything that this person said</a>
         </p>
       )}
-      <table class="fields">
+      <table class="fields record">
         <thead>
           <tr>
             <th scope="col">Field</th>
