@@ -100,7 +100,7 @@ test('at most 10,000 refused rows are kept', async () => {
 test('memory does not grow with the file', async () => {
   const { id, state } = await started('Number,Text\n1,x\n', { columns: { Number: 'metadata:integer' } })
   const part = Buffer.from(`x,${'y'.repeat(2_000)}\n`.repeat(2_000))
-  const [copies, warm] = [50, 15]
+  const [copies, warm] = [40, 10]
   let [sent, peak, warmPeak] = [0, 0, 0]
   const endless: ObjectStore = {
     ...server.deps.storage,
@@ -120,12 +120,12 @@ test('memory does not grow with the file', async () => {
     Bun.gc(true)
     const { heapUsed, external } = process.memoryUsage()
     peak = Math.max(peak, heapUsed + external)
-  }, 50)
+  }, 200)
   expect(await work(id, 'run', undefined, endless)).toBe('done')
   clearInterval(watch)
   expect(await state()).toMatchObject({ refused: copies * 2_000 })
   expect(warmPeak).toBeGreaterThan(0)
-  // 140 MB of rows passed through since.
+  // 120 MB of rows passed through since.
   expect(peak - warmPeak).toBeLessThan(90 * 1024 * 1024)
 })
 

@@ -489,8 +489,8 @@ describe.each([
       expect(await child.exited).toBe(0)
       return growth
     }
-    expect(await growthOf([newKey()], 256 * MIB)).toBeLessThan(128 * MIB)
-    expect(await growthOf(Array.from({ length: 16 }, newKey), 16 * MIB)).toBeLessThan(128 * MIB)
+    expect(await growthOf([newKey()], 160 * MIB)).toBeLessThan(112 * MIB)
+    expect(await growthOf(Array.from({ length: 16 }, newKey), 12 * MIB)).toBeLessThan(128 * MIB)
   })
 
   /** What may happen next to an object, in bytes. */

@@ -7,7 +7,7 @@ import { createTenant } from '../support/metadata.ts'
 import { useServices } from '../support/process.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
-const ROWS = 30_000
+const ROWS = 12_000
 const KILLS = 3
 
 let server: TestServer
@@ -51,7 +51,7 @@ test('an import whose worker is killed three times stores every row once', async
         expect(body.rows).toBeGreaterThan(done)
         return body.rows
       },
-      { deadlineMs: 60_000, everyMs: 5 },
+      { deadlineMs: 60_000, everyMs: 20 },
     )
     expect(done).toBeLessThan(ROWS)
     await worker.kill('SIGKILL')
