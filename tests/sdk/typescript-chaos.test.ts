@@ -67,7 +67,12 @@ test('nothing is lost, nothing is doubled, and the order is kept', async () => {
   proxy.target = (await startService(beside)).baseUrl
   expect(await earshot.close({ timeoutMs: 100_000 })).toBe(true)
 
-  expect(earshot.stats()).toMatchObject({ queued: 0, dropped: 0, sent: SESSIONS * (2 * TURNS + 1) })
+  expect(earshot.stats()).toMatchObject({
+    queued: 0,
+    dropped: 0,
+    failed: 0,
+    sent: SESSIONS * (2 * TURNS + 1),
+  })
   for (const fault of FAULTS) expect(proxy.counts[fault], fault).toBeGreaterThan(0)
   const { get } = beside.as({ apiKey: tenant.apiKey })
   const list = await get('/v3/rest/agent-conversations/sessions?limit=100')

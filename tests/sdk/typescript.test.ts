@@ -90,7 +90,7 @@ describe('a conversation', () => {
     expect(spoken[0]).toMatchObject({ type: 'user_message', participantExternalId: 'ann' })
     const [rated] = events.filter(({ type }) => type === 'feedback')
     expect(rated?.feedback).toMatchObject({ rating: 'negative', comment: 'Not what I asked.' })
-    expect(earshot.stats()).toEqual({ queued: 0, sent: 21, dropped: 0, retried: 0 })
+    expect(earshot.stats()).toEqual({ queued: 0, sent: 21, dropped: 0, failed: 0, retried: 0 })
   })
 
   test('of two processes that share nothing is stored once', async () => {
@@ -177,9 +177,22 @@ test('one message that the service refuses does not hold up the others', async (
   earshot.session('refused').sync(history)
   await earshot.flush()
   expect((await contents('refused'))?.length).toBe(18)
-  expect(earshot.stats()).toMatchObject({ sent: 18, dropped: 1, queued: 0 })
+  expect(earshot.stats()).toMatchObject({ sent: 18, dropped: 0, failed: 1, queued: 0 })
   expect(errors).toHaveLength(1)
   expect(errors[0]?.status).toBe(400)
+})
+
+test('a pause that the service asks for is kept while the application waits', async () => {
+  let attempts = 0
+  const busy = async () => {
+    attempts++
+    return new Response('{"code":"rate_limited"}', { status: 429, headers: { 'retry-after': '3600' } })
+  }
+  const earshot = client({ fetch: busy })
+  earshot.session('busy').sync([user('hi')])
+  await eventually(() => earshot.stats().retried === 1)
+  expect(await earshot.flush({ timeoutMs: 50 })).toBe(false)
+  expect(attempts).toBe(1)
 })
 
 test('a wrong secret, strange messages and a broken error handler reach nobody', async () => {

@@ -2,7 +2,7 @@
  * Sends what waits, in the background: one request at a time for each session, several sessions at once. A request is repeated with
  * the same body until the service has answered it, so nothing is stored twice.
  */
-import { type Batch, type Lane, Queue } from './queue.ts'
+import { type Batch, type Lane, Queue, type Waiting } from './queue.ts'
 import { isRetryable, mayBeSplit, waitMs } from './retry.rules.ts'
 import type { Spool } from './spool.ts'
 
@@ -32,8 +32,10 @@ export interface Stats {
   readonly queued: number
   /** Events that the service has confirmed. */
   readonly sent: number
-  /** Events that were given up: refused, or more than the queue holds. */
+  /** Events that were given up because the queue holds no more. */
   readonly dropped: number
+  /** Events that the service refused. */
+  readonly failed: number
   /** Attempts that were repeated. */
   readonly retried: number
 }
@@ -57,23 +59,28 @@ export class Sender {
   readonly queue: Queue
   #running = 0
   #timer: ReturnType<typeof setTimeout> | null = null
-  readonly #paused = new Map<Lane, { timer: ReturnType<typeof setTimeout>; resume: () => void }>()
+  readonly #paused = new Map<Lane, Pause>()
   #idle: { promise: Promise<void>; resolve: () => void } | null = null
   #sent = 0
   #dropped = 0
+  #failed = 0
   #retried = 0
 
   constructor(private readonly options: SenderOptions) {
     this.queue = new Queue(options, (events) => {
-      this.#giveUp(
-        events.map(({ number }) => number),
-        new EarshotError('the queue is full', 'queue_full'),
-      )
+      this.#dropped += events.length
+      this.#giveUp(events, new EarshotError('the queue is full', 'queue_full'))
     })
   }
 
   stats(): Stats {
-    return { queued: this.queue.events, sent: this.#sent, dropped: this.#dropped, retried: this.#retried }
+    return {
+      queued: this.queue.events,
+      sent: this.#sent,
+      dropped: this.#dropped,
+      failed: this.#failed,
+      retried: this.#retried,
+    }
   }
 
   /** Something waits. */
@@ -86,10 +93,11 @@ export class Sender {
     unref(this.#timer)
   }
 
-  /** Resolves when nothing waits any more. Sessions that pause after a failure try at once. */
+  /** Resolves when nothing waits any more. Sessions that pause after a failure try at once, unless the service has asked for the pause. */
   async idle(): Promise<void> {
     if (this.#isIdle()) return
-    for (const { timer, resume } of [...this.#paused.values()]) {
+    for (const { timer, resume, isAsked } of [...this.#paused.values()]) {
+      if (isAsked) continue
       clearTimeout(timer)
       resume()
     }
@@ -148,10 +156,8 @@ export class Sender {
         this.queue.putBack(lane)
         batch = this.queue.take(lane, half)
       } else {
-        this.#giveUp(
-          batch.events.map(({ number }) => number),
-          error,
-        )
+        this.#failed += batch.events.length
+        this.#giveUp(batch.events, error)
         this.#settle(lane, batch)
         break
       }
@@ -199,13 +205,12 @@ export class Sender {
       }
       const timer = setTimeout(resume, ms)
       unref(timer)
-      this.#paused.set(lane, { timer, resume })
+      this.#paused.set(lane, { timer, resume, isAsked: retryAfter !== null })
     })
   }
 
-  #giveUp(numbers: readonly number[], error: EarshotError): void {
-    this.#dropped += numbers.length
-    this.options.spool?.remove(numbers)
+  #giveUp(events: readonly Waiting[], error: EarshotError): void {
+    this.options.spool?.remove(events.map(({ number }) => number))
     this.#report(error)
   }
 
@@ -216,6 +221,14 @@ export class Sender {
       // An error of the handler must not reach the application.
     }
   }
+}
+
+/** Of a session that has failed. */
+interface Pause {
+  readonly timer: ReturnType<typeof setTimeout>
+  readonly resume: () => void
+  /** True if the service has said how long (`Retry-After`). */
+  readonly isAsked: boolean
 }
 
 type Attempt =

@@ -3,7 +3,7 @@
  * words of customers.
  */
 import { retryAfterSeconds } from '../../meetings/recorders/http.rules.ts'
-import type { OutboundAnswer, SendOutbound } from '../../platform/net/outbound-request.ts'
+import type { OutboundAnswer, OutboundRequest, SendOutbound } from '../../platform/net/outbound-request.ts'
 import { PublicFetchError } from '../../platform/net/public-error.ts'
 
 const DEADLINE_MS = 60_000
@@ -42,47 +42,79 @@ export class SourcePause extends Error {
   }
 }
 
+/** Where and how requests are sent. */
+export interface Connected {
+  /** The base of every path, without a trailing slash. */
+  readonly url: string
+  /** Where the ids of conversations are unique. */
+  readonly place: string
+  /** They carry the credential. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
 export interface SourceAnswer {
   readonly json: unknown
   readonly bytes: number
 }
 
 export interface SourceHttp {
-  /** The host of the help desk. */
-  readonly host: string
+  /** Where the ids of conversations are unique. */
+  readonly place: string
   /** Null: 404 or 410. @throws SourceError; SourcePause */
   get(path: string, query: Readonly<Record<string, string>>): Promise<SourceAnswer | null>
+  /** As `get`, for searches that are sent as JSON. */
+  post(path: string, body: unknown): Promise<SourceAnswer | null>
 }
 
 export interface HttpOptions {
   readonly send: SendOutbound
-  /** Without a trailing slash. */
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
+  readonly connected: Connected
   readonly signal: AbortSignal
   readonly now: () => Date
 }
 
-export function createSourceHttp({ send, url, headers, signal, now }: HttpOptions): SourceHttp {
-  return {
-    host: new URL(url).host,
-    async get(path, query) {
-      const answer = await attempt(send, `${url}${path}?${new URLSearchParams(query)}`, {
-        headers: { accept: 'application/json', ...headers },
-        signal,
-        deadlineMs: DEADLINE_MS,
-        maxAnswerBytes: MAX_ANSWER_BYTES,
-      })
-      const { status } = answer
-      if (status === 404 || status === 410) return null
-      if (status === 401 || status === 403) throw new SourceError('unauthorized')
-      if (status === 429 || status === 503)
-        throw new SourcePause(retryAfterSeconds(answer.headers.get('retry-after'), now()))
-      if (status === 408 || status >= 500) throw new SourceError('unreachable')
-      if (status !== 200) throw new SourceError('unexpected_answer')
-      return { json: jsonOf(answer), bytes: answer.body.byteLength }
-    },
+export function createSourceHttp({ send, connected, signal, now }: HttpOptions): SourceHttp {
+  const { url, place, headers } = connected
+  const call = async (path: string, request: Pick<OutboundRequest, 'method' | 'headers' | 'body'>) => {
+    const answer = await attempt(send, `${url}${path}`, {
+      ...request,
+      headers: { accept: 'application/json', ...headers, ...request.headers },
+      signal,
+      deadlineMs: DEADLINE_MS,
+      maxAnswerBytes: MAX_ANSWER_BYTES,
+    })
+    return accepted(answer, now())
   }
+  return {
+    place,
+    get: (path, query) => call(`${path}?${new URLSearchParams(query)}`, {}),
+    post: (path, body) =>
+      call(path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+  }
+}
+
+/** @throws SourceError; SourcePause */
+function accepted(answer: OutboundAnswer, now: Date): SourceAnswer | null {
+  const { status, headers } = answer
+  if (status === 404 || status === 410) return null
+  if (status === 401 || status === 403) throw new SourceError('unauthorized')
+  if (status === 429 || status === 503) throw new SourcePause(pauseOf(headers, now))
+  if (status === 408 || status >= 500) throw new SourceError('unreachable')
+  if (status !== 200) throw new SourceError('unexpected_answer')
+  return { json: jsonOf(answer), bytes: answer.body.byteLength }
+}
+
+/** `Retry-After`, or the moment in seconds since 1970 that Intercom names. */
+function pauseOf(headers: Headers, now: Date): number | null {
+  const asked = retryAfterSeconds(headers.get('retry-after'), now)
+  const reset = headers.get('x-ratelimit-reset') ?? ''
+  if (asked !== null || !/^\d{9,11}$/.test(reset)) return asked
+  const seconds = Math.ceil(Number(reset) - now.getTime() / 1000)
+  return retryAfterSeconds(String(Math.max(seconds, 0)), now)
 }
 
 async function attempt(...[send, url, request]: [SendOutbound, ...Parameters<SendOutbound>]) {

@@ -6,9 +6,9 @@
  */
 import type { SessionStatus } from '../../agents/model.ts'
 import type { Part } from '../row.rules.ts'
-import type { SourceHttp } from './http.ts'
+import type { Connected, SourceHttp } from './http.ts'
 
-export const PROVIDERS = ['zendesk'] as const
+export const PROVIDERS = ['zendesk', 'intercom', 'chatwoot'] as const
 export type ProviderName = (typeof PROVIDERS)[number]
 
 /** A conversation of a page. */
@@ -31,8 +31,13 @@ export interface ImportedConversation extends Part {
 }
 
 export interface Provider<I extends Item> {
-  /** Headers that carry the credential. */
-  headers(connection: Connection): Readonly<Record<string, string>>
+  /** Whether the secret needs an account beside it, and its form. */
+  readonly account: {
+    readonly isRequired: boolean
+    readonly isAllowed: boolean
+    readonly pattern: RegExp | null
+  }
+  connect(connection: Connection): Connected
   /** @throws SourceError */
   page(http: SourceHttp, cursor: string | null, since: Date): Promise<Page<I>>
   /** Null: it has no messages, or is gone. @throws SourceError */

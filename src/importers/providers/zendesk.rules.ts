@@ -4,10 +4,8 @@
  * Source: developer.zendesk.com, "Incremental Exports" (cursor-based ticket export) and "Ticket Comments".
  */
 import { type Static, Type } from '@sinclair/typebox'
-import type { Participant } from '../../agents/model.ts'
-import { isStorableText } from '../../platform/validation/json.ts'
 import { toUtc } from '../../platform/validation/rfc3339.ts'
-import type { NamedEvent } from '../row.rules.ts'
+import { conversationFrom, type HelpDeskMessage } from './messages.rules.ts'
 import type { ImportedConversation } from './provider.ts'
 
 const MaybeText = Type.Optional(Type.Union([Type.String(), Type.Null()]))
@@ -50,89 +48,56 @@ export const CommentPage = Type.Object({
 export type CommentPage = Static<typeof CommentPage>
 
 const ENDED = new Set(['solved', 'closed'])
-const MAX_NAME = 512
-const MAX_TAGS = 50
 
 /** A ticket is read once for each change. */
 export const keyOf = ({ id, updated_at }: Ticket) => `${id}@${updated_at}`
 
 /** Public comments only: internal notes are not part of what the customer and the agent said to each other. */
 export function conversationOf(
-  host: string,
+  place: string,
   ticket: Ticket,
   pages: readonly CommentPage[],
 ): ImportedConversation | null {
   const users = new Map(pages.flatMap((page) => page.users ?? []).map((user) => [user.id, user]))
-  const participants = new Map<string, Participant>()
-  const events: NamedEvent[] = []
-  for (const comment of pages.flatMap(({ comments }) => comments)) {
-    const content = textOf(comment)
-    if (!comment.public || content === null || toUtc(comment.created_at) === null) continue
-    const author = users.get(comment.author_id ?? 0)
-    const isCustomer = isFromCustomer(comment, author, ticket)
-    const participant = participantOf(comment, author, isCustomer)
-    if (participant?.externalId !== undefined) participants.set(participant.externalId, participant)
-    events.push({
-      externalEventId: String(comment.id),
-      type: isCustomer ? 'user_message' : 'assistant_message',
-      occurredAt: comment.created_at,
-      content,
-      ...(participant === null ? {} : { participantExternalId: participant.externalId }),
-    })
-  }
-  if (events.length === 0) return null
-  return {
-    session: `zendesk:${host}:${ticket.id}`,
+  return conversationFrom({
+    provider: 'zendesk',
+    place,
+    id: String(ticket.id),
+    entityType: 'ticket',
     status: ENDED.has(ticket.status) ? 'ended' : 'open',
-    events,
-    participants: [...participants.values()],
-    members: { source: { sdk: 'zendesk' }, context: contextOf(ticket) },
-  }
+    subject: ticket.subject,
+    tags: ticket.tags ?? [],
+    messages: pages
+      .flatMap(({ comments }) => comments)
+      .flatMap((comment) => messageOf(ticket, comment, users)),
+  })
 }
 
-function textOf({ plain_body, body }: Comment): string | null {
-  const text = (plain_body ?? body ?? '').replaceAll('\0', '').replaceAll('&nbsp;', ' ').trim()
-  return text === '' || !isStorableText(text) ? null : text
+function messageOf(
+  ticket: Ticket,
+  comment: Comment,
+  users: ReadonlyMap<number, User>,
+): readonly HelpDeskMessage[] {
+  const { id, author_id, created_at, plain_body, body } = comment
+  if (!comment.public || toUtc(created_at) === null) return []
+  const user = users.get(author_id ?? 0)
+  return [
+    {
+      id: String(id),
+      at: created_at,
+      text: plain_body ?? body,
+      isCustomer: isFromCustomer(comment, user, ticket),
+      // Zendesk's own messages have the author -1.
+      author:
+        author_id == null || author_id < 1
+          ? null
+          : { id: String(author_id), name: user?.name, email: user?.email },
+    },
+  ]
 }
 
 /** Without a known author, the requester of the ticket is the customer. */
 function isFromCustomer(comment: Comment, author: User | undefined, ticket: Ticket): boolean {
   if (author?.role != null) return author.role === 'end-user'
   return comment.author_id != null && comment.author_id === ticket.requester_id
-}
-
-function participantOf(
-  { author_id }: Comment,
-  author: User | undefined,
-  isCustomer: boolean,
-): Participant | null {
-  // Zendesk's own messages have the author -1.
-  if (author_id == null || author_id < 1) return null
-  const [displayName, email] = [label(author?.name), label(author?.email)]
-  return {
-    externalId: String(author_id),
-    ...(displayName === undefined ? {} : { displayName }),
-    ...(email === undefined ? {} : { email }),
-    boundary: isCustomer ? 'external' : 'internal',
-  }
-}
-
-function contextOf({ id, subject, tags = [] }: Ticket) {
-  const title = label(subject)
-  const known = tags.flatMap((tag) => label(tag) ?? []).slice(0, MAX_TAGS)
-  return {
-    surface: 'zendesk',
-    entityType: 'ticket',
-    entityId: String(id),
-    properties: {
-      ...(title === undefined ? {} : { subject: title }),
-      ...(known.length === 0 ? {} : { tags: known }),
-    },
-  }
-}
-
-/** A name as a request takes it; undefined: there is none. */
-function label(text: string | null | undefined): string | undefined {
-  const trimmed = [...(text ?? '').replaceAll('\0', '').trim()].slice(0, MAX_NAME).join('')
-  return trimmed === '' || !isStorableText(trimmed) ? undefined : trimmed
 }

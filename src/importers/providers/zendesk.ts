@@ -1,6 +1,6 @@
 /** Tickets of Zendesk: the cursor-based incremental export, and the comments of each ticket. */
-import type { Static, TSchema } from '@sinclair/typebox'
-import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { checked } from './checked.ts'
 import { SourceError } from './http.ts'
 import type { Provider } from './provider.ts'
 import { CommentPage, conversationOf, keyOf, type Ticket, TicketPage } from './zendesk.rules.ts'
@@ -17,12 +17,18 @@ const ticketPage = TypeCompiler.Compile(TicketPage)
 const commentPage = TypeCompiler.Compile(CommentPage)
 
 export const zendesk: Provider<Ticket & { readonly key: string }> = {
+  account: { isRequired: false, isAllowed: true, pattern: null },
+
   /** An API token belongs to the agent with the e-mail address; without one, the secret is an OAuth token. */
-  headers: ({ account, secret }) => ({
-    authorization:
-      account === null
-        ? `Bearer ${secret}`
-        : `Basic ${Buffer.from(`${account}/token:${secret}`).toString('base64')}`,
+  connect: ({ url, account, secret }) => ({
+    url,
+    place: new URL(url).host,
+    headers: {
+      authorization:
+        account === null
+          ? `Bearer ${secret}`
+          : `Basic ${Buffer.from(`${account}/token:${secret}`).toString('base64')}`,
+    },
   }),
 
   async page(http, cursor, since) {
@@ -57,11 +63,6 @@ export const zendesk: Provider<Ticket & { readonly key: string }> = {
       bytes += answer.bytes
       after = page.meta?.has_more === true ? (page.meta.after_cursor ?? null) : null
     } while (after !== null && bytes < MAX_COMMENT_BYTES)
-    return conversationOf(http.host, ticket, pages)
+    return conversationOf(http.place, ticket, pages)
   },
-}
-
-function checked<S extends TSchema>(check: TypeCheck<S>, value: unknown): Static<S> {
-  if (check.Check(value)) return value
-  throw new SourceError('unexpected_answer')
 }

@@ -87,8 +87,7 @@ async function readingOf(
   const { url, account } = source
   const http = createSourceHttp({
     send,
-    url,
-    headers: provider.headers({ url, account, secret }),
+    connected: provider.connect({ url, account, secret }),
     signal: turn.signal,
     now: () => clock.now(),
   })

@@ -28,6 +28,21 @@ const MAX_SECRET = 4_096
 const ACCOUNT = '^[!-9;-~]+$'
 const SECRET = '^[!-~]+$'
 
+/** What `account` is depends on the provider (`providers`). */
+const ACCOUNTS = [
+  { title: 'Zendesk', required: ['provider'], properties: { provider: { const: 'zendesk' } } },
+  {
+    title: 'Intercom',
+    required: ['provider'],
+    properties: { provider: { const: 'intercom' }, account: false },
+  },
+  {
+    title: 'Chatwoot',
+    required: ['provider', 'account'],
+    properties: { provider: { const: 'chatwoot' }, account: { pattern: '^[1-9][0-9]{0,15}$' } },
+  },
+]
+
 const provider = oneOf(PROVIDERS, 'The help desk.')
 const everyMinutes = Type.Integer({
   minimum: 5,
@@ -39,7 +54,7 @@ export const CreateImportSource = Type.Object(
   {
     provider,
     url: text(
-      `Address of the help desk, such as \`https://example.zendesk.com\`: http or https, at most ${MAX_URL} characters, on a public host or in \`OUTBOUND_ALLOW\`.`,
+      `Address of the help desk, such as \`https://example.zendesk.com\` or \`https://api.intercom.io\`: http or https, at most ${MAX_URL} characters, on a public host or in \`OUTBOUND_ALLOW\`.`,
       {
         maxLength: MAX_URL,
         words: 'an absolute URL',
@@ -48,7 +63,7 @@ export const CreateImportSource = Type.Object(
     ),
     account: Type.Optional(
       text(
-        'E-mail address of the agent whose API token the secret is. Without it, the secret is an OAuth token.',
+        '`zendesk`: e-mail address of the agent whose API token the secret is; without it, the secret is an OAuth token. `chatwoot`: number of the account. `intercom`: none.',
         {
           minLength: 1,
           maxLength: MAX_TEXT,
@@ -58,7 +73,7 @@ export const CreateImportSource = Type.Object(
         },
       ),
     ),
-    secret: text('The API token or OAuth token. Stored sealed, and never shown again.', {
+    secret: text('The API token, access token or OAuth token. Stored sealed, and never shown again.', {
       minLength: 1,
       maxLength: MAX_SECRET,
       pattern: SECRET,
@@ -78,7 +93,7 @@ export const CreateImportSource = Type.Object(
     ),
     everyMinutes: Type.Optional({ ...everyMinutes, default: DEFAULT_MINUTES }),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, documented: { oneOf: [...ACCOUNTS] } },
 )
 export type CreateImportSource = Static<typeof CreateImportSource>
 
@@ -89,7 +104,7 @@ export const ImportSource = named(
     applicationId: uuid('The application that gets the conversations.'),
     provider,
     url: Type.String({ description: 'Address of the help desk.' }),
-    account: orNull(Type.String(), 'Account of the secret; null: the secret is an OAuth token.'),
+    account: orNull(Type.String(), 'Account of the secret; null: it needs none.'),
     environment: orNull(Type.String(), 'Environment of the conversations.'),
     since: moment('Conversations that changed from this moment on are imported, in UTC.'),
     everyMinutes,

@@ -10,6 +10,7 @@ import { createSeal, type Seal } from '../../platform/secrets/seal.ts'
 import { invalid } from '../../platform/validation/json.ts'
 import { toUtc } from '../../platform/validation/rfc3339.ts'
 import { trimEndOf } from '../../platform/validation/trim.ts'
+import { providerOf } from '../providers/all.ts'
 import { type CreateImportSource, DEFAULT_DAYS, DEFAULT_MINUTES, MAX_SOURCES } from './model.ts'
 import * as store from './store.ts'
 
@@ -43,6 +44,7 @@ export function createImportSources(deps: SourcesDeps) {
       also?: Alongside<store.SourceRow>,
     ): Promise<store.SourceRow> {
       const id = newId()
+      checkAccount(provider, account)
       const source = {
         id,
         organizationId,
@@ -112,6 +114,19 @@ export function createImportSources(deps: SourcesDeps) {
       })
     },
   }
+}
+
+/** @throws AppError 400 if the provider needs an account of another form, or none */
+function checkAccount(provider: string, account: string | undefined): void {
+  const { isRequired, isAllowed, pattern } = providerOf(provider).account
+  const message =
+    account === undefined
+      ? isRequired && `is required for ${provider}`
+      : !isAllowed
+        ? `is not allowed for ${provider}, whose secret is enough`
+        : pattern !== null && !pattern.test(account) && 'must be the number of the account'
+  if (message === false) return
+  throw invalid([{ path: 'account', code: account === undefined ? 'required' : 'not_allowed', message }])
 }
 
 /** Scheme, host, port and path, without a slash at the end. */
