@@ -72,3 +72,29 @@ export function listOwnDeadLetters(
     order by d.parked_at desc, d.key desc, d.seq desc
     limit ${limit + 1}`
 }
+
+/** Rows that are counted at most, so that a long backlog costs no more than a short one. */
+const MOST_COUNTED = 1_000
+
+export interface Backlog {
+  /** At most `MOST_COUNTED`. */
+  readonly waiting: number
+  /** When the first of the counted messages was due. Null: none waits, or none is due. */
+  readonly dueSince: Date | null
+  readonly deadLetters: number
+}
+
+/** Reads the index of messages by organization, and that of dead letters. */
+export async function backlogOf(sql: Query, organizationId: string): Promise<Backlog> {
+  const [row] = await sql<Backlog[]>`
+    select count(*)::int as waiting,
+      min(available_at) filter (where available_at <= now()) as "dueSince",
+      (
+        select count(*)::int
+        from (select 1 from actor_dead_letter where organization_id = ${organizationId} limit ${MOST_COUNTED}) d
+      ) as "deadLetters"
+    from (
+      select available_at from actor_message where organization_id = ${organizationId} limit ${MOST_COUNTED}
+    ) m`
+  return row ?? { waiting: 0, dueSince: null, deadLetters: 0 }
+}

@@ -3,8 +3,10 @@ import { Type } from '@sinclair/typebox'
 import { pageOf, pageQuery } from '../http/paging.ts'
 import { MAX_NAME } from '../platform/validation/names.ts'
 import {
+  count,
   moment,
   named,
+  oneOf,
   optionalOrNull,
   orNull,
   text,
@@ -114,3 +116,32 @@ export const ACTOR_PARAMS = {
   }),
   messageNumber: Type.String({ description: 'Number of the message in the mailbox of its actor' }),
 }
+
+const PARTS = ['database', 'redis', 'media', 'transcription', 'model', 'meetings', 'mail'] as const
+
+export const ServiceState = named(
+  'ServiceState',
+  Type.Object({
+    version: Type.String({ description: 'Version of the process that answers', examples: ['1.2.0'] }),
+    workers: count('Workers that were active in the last seconds, of all processes'),
+    waiting: count('Messages of the organization that wait. At most 1,000 are counted', { maximum: 1_000 }),
+    dueSince: orNull(moment('When'), 'When the first of these was due; `null`: none is due'),
+    deadLetters: count('Messages of the organization that failed for good. At most 1,000 are counted', {
+      maximum: 1_000,
+    }),
+    parts: Type.Array(
+      Type.Object({
+        name: oneOf(PARTS, 'What the service runs on'),
+        state: oneOf(
+          ['ready', 'failed', 'not_configured'],
+          '`not_configured`: the service works without it, as `detail` says',
+        ),
+        detail: orNull(Type.String({ examples: ['PostgreSQL 17.2'] }), 'More about it'),
+        settings: Type.Array(Type.String({ examples: ['SMTP_URL'] }), {
+          description: 'Settings that configure it; empty where it is configured',
+        }),
+      }),
+      { description: 'What the service runs on' },
+    ),
+  }),
+)

@@ -13,13 +13,13 @@ import { withTimeout } from '../platform/concurrency/timeout.ts'
 import { unfinishedDataChanges } from '../platform/db/data-change.ts'
 import { assertMigrated } from '../platform/db/migrate.ts'
 import { connect, type Sql } from '../platform/db/pool.ts'
+import { serverVersion } from '../platform/db/server-version.store.ts'
 import { openServers } from '../platform/embedded/servers.ts'
 import { oneLine } from '../platform/lifecycle/start-error.ts'
 import { createLog, type Log } from '../platform/observability/log.ts'
 import { openRedis } from '../platform/redis.ts'
 import { examineTranscription } from '../transcribe/examine.ts'
 import type { Input } from './command.ts'
-import { serverVersion } from './doctor.store.ts'
 
 export interface Check {
   readonly name:

@@ -277,6 +277,9 @@ test('a dead letter is retried, or skipped after a question', async () => {
   }
   const [first = '', second = ''] = keys
   await browser.open('/health')
+  const parts = page.getByRole('table', { name: 'What the service runs on' })
+  await parts.getByRole('row', { name: /^Database .*Ready PostgreSQL \d/ }).waitFor()
+  await parts.getByRole('row', { name: /^Mail .*Not configured .*SMTP_URL/ }).waitFor()
   await page.getByRole('button', { name: `Skip advance of ${first}` }).click()
   await browser.expectAccessible()
   await submit('Skip')

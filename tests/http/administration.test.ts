@@ -301,3 +301,59 @@ describe('messages of actors', () => {
     expect(left).toEqual({ dead: 1, waiting: 1 })
   })
 })
+
+describe('the state of the service', () => {
+  const SERVICE = '/v3/rest/service'
+
+  test('names what it runs on and what is not configured', async () => {
+    const { status, body } = await key.get(SERVICE)
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      workers: 0,
+      waiting: 0,
+      dueSince: null,
+    })
+    const parts = new Map<string, { state: string; settings: readonly string[] }>(
+      body.parts.map((part: { name: string }) => [part.name, part]),
+    )
+    expect(parts.get('database')).toMatchObject({
+      state: 'ready',
+      detail: expect.stringMatching(/^PostgreSQL \d/),
+    })
+    expect(parts.get('media')).toMatchObject({ state: 'ready', settings: [] })
+    expect(parts.get('mail')).toMatchObject({ state: 'not_configured', settings: ['SMTP_URL', 'MAIL_FROM'] })
+    // Nothing of the servers' addresses is told.
+    expect(JSON.stringify(body)).not.toMatch(/:\/\/|127\.0\.0\.1|localhost/)
+  })
+
+  test('counts workers, and what waits and failed in the own organization only', async () => {
+    const { sql } = server.database
+    const worker = newId()
+    await sql`insert into worker (id) values (${worker})`
+    const keyOf = (organization: string) => `session:${organization}`
+    const other = await server.createTenant()
+    for (const { organizationId } of [tenant, other]) {
+      const one = keyOf(organizationId)
+      await sql`insert into actor_mailbox (key, organization_id, last_seq) values (${one}, ${organizationId}, 2)`
+      await sql`
+        insert into actor_message (key, seq, type, organization_id, available_at)
+        values (${one}, 2, 'advance', ${organizationId}, '2026-01-02T09:00:00Z')`
+      await sql`
+        insert into actor_dead_letter (key, seq, type, payload, attempts) values (${one}, 1, 'advance', '{}', 3)`
+    }
+    expect((await admin.get(SERVICE)).body).toMatchObject({
+      workers: 1,
+      waiting: 1,
+      dueSince: '2026-01-02T09:00:00.000Z',
+      deadLetters: 1,
+    })
+    await sql`delete from worker where id = ${worker}`
+    await sql`delete from actor_message where key = any(${[tenant, other].map(({ organizationId }) => keyOf(organizationId))})`
+  })
+
+  test('is for administrators', async () => {
+    const { userToken } = await member('viewer')
+    expect(codeOf(await server.as({ userToken }).get(SERVICE))).toEqual([403, 'role_required'])
+  })
+})

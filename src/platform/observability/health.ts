@@ -8,6 +8,7 @@ import { Elysia } from 'elysia'
 import { AggregatorRegistry } from 'prom-client'
 import { MIGRATIONS } from '../../../sql/migrations.ts'
 import type { Config } from '../../config.ts'
+import { everyNow } from '../concurrency/every-now.ts'
 import { resolvesWithin, withTimeout } from '../concurrency/timeout.ts'
 import { assertMigrated } from '../db/migrate.ts'
 import type { Sql } from '../db/pool.ts'
@@ -97,20 +98,6 @@ async function runChecks(
 }
 
 const STORAGE_KINDS = { folder: 'folder', s3: 'S3' } as const
-
-/** The last answer of `ask`, or the one that is pending. Calls `ask` again if the answer is too old. */
-function everyNow<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
-  let last: Promise<T> | null = null
-  let goodUntil = 0
-  return () => {
-    if (last !== null && performance.now() < goodUntil) return last
-    goodUntil = Number.POSITIVE_INFINITY
-    last = ask().finally(() => {
-      goodUntil = performance.now() + ms
-    })
-    return last
-  }
-}
 
 function redisKind(url: string | null): string {
   return url?.startsWith('redis+unix:') ? 'Redis (embedded)' : 'Redis'

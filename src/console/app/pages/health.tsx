@@ -1,4 +1,4 @@
-/** What waits, and what failed for good: for operators. It shows no words of customers. */
+/** What the service runs on, what waits, and what failed for good: for operators. It shows no words of customers. */
 import { useState } from 'preact/hooks'
 import { api, contentOf, type Problem } from '../api.ts'
 import { useSession } from '../context.ts'
@@ -7,6 +7,7 @@ import { Failure, useAct } from '../parts/act.tsx'
 import { Confirmed } from '../parts/dialogs.tsx'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Time, Title } from '../parts/small.tsx'
+import { ServiceState } from './service-state.tsx'
 
 export function Health() {
   const { membership } = useSession()
@@ -20,6 +21,7 @@ export function Health() {
   return (
     <>
       <Title text="Health" />
+      <ServiceState />
       <DeadLetters />
       <Waiting />
     </>

@@ -1,7 +1,7 @@
-/** SQL of `earshot doctor`. */
-import type { Sql } from '../platform/db/pool.ts'
+/** The version of the database server. */
+import type { Query } from './pool.ts'
 
-export async function serverVersion(sql: Sql): Promise<{ readonly text: string; readonly major: number }> {
+export async function serverVersion(sql: Query): Promise<{ readonly text: string; readonly major: number }> {
   const [row] = await sql<{ text: string; major: number }[]>`
     select current_setting('server_version') as text, current_setting('server_version_num')::int / 10000 as major`
   return row ?? { text: 'unknown', major: 0 }
