@@ -36,16 +36,24 @@ const CURVE = [500, 1_000, 2_000, 4_000, 6_000]
 
 const embed = await loadEmbed()
 const rows = readCorpus()
-const examples = await examplesOf(rows, embed, (done) =>
-  console.error(`${done} of ${rows.length} clauses embedded`),
+const usualRows = rows.filter(isUsual)
+// Apart from each other, because the last bits of an embedding depend on the texts beside it.
+const usual = await examplesOf(usualRows, embed, (done) =>
+  console.error(`${done} of ${usualRows.length} clauses embedded`),
 )
+const examples = [
+  ...usual,
+  ...(await examplesOf(
+    rows.filter((row) => !isUsual(row)),
+    embed,
+  )),
+]
 if (process.argv[2] === 'curve') {
-  for (const most of CURVE) console.log(curveLine(most, crossValidate(rows, examples, most)))
+  for (const most of CURVE) console.log(curveLine(most, crossValidate(usualRows, usual, most)))
 } else {
   const given = readItems()
   const all = await prepare(given, embed)
   const items = all.filter(isUsual)
-  const usual = examples.filter((_, index) => rows[index] !== undefined && isUsual(rows[index]))
   const first = trainHead(usual)
   const without = (file: string | null) => {
     const others = items.filter((one) => one.file !== file)
@@ -66,7 +74,7 @@ if (process.argv[2] === 'curve') {
   }
   const short = trainHead([...examples, ...weakExamples(all, trainHead(examples))])
   const write = (name: string, content: string) => Bun.write(join(BUILT_IN, name), content)
-  await write('head.json', weightsOf(rows.filter(isUsual), given.filter(isUsual), without(null)))
+  await write('head.json', weightsOf(usualRows, given.filter(isUsual), without(null)))
   await write('judge.json', judgeFile(judge))
   await write('short.json', weightsOf(rows, given, short))
   console.log(curveLine(usual.length, scoresOf(unseen)))

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { build } from '../../scripts/build.ts'
 import { TEXT_PROCESS } from '../../src/analyze/text-process.ts'
+import { startChromium } from '../support/chromium.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Service, useServices } from '../support/process.ts'
 import { testRawHosts } from '../support/raw-hosts.ts'
@@ -18,8 +19,9 @@ describe('executable', () => {
 
   beforeAll(async () => {
     await build(executable)
-    // Without arguments it starts the service.
-    service = await services.start({ command: [executable], env: { WARM_UP: 'true' } })
+    // Without arguments it starts the service. Its folder is empty but for the executable.
+    const alone = { command: [executable], cwd: services.folder }
+    service = await services.start({ ...alone, env: { WARM_UP: 'true' } })
   })
 
   test('has warmed up when it is ready: the process for texts waits for the first one', () => {
@@ -38,6 +40,27 @@ describe('executable', () => {
     expect(assets.length).toBeGreaterThan(1)
     for (const path of assets)
       expect((await fetch(new URL(path, `${service.baseUrl}/docs`))).status).toBe(200)
+  })
+
+  test('contains the console: the link of the banner leads to its first page', async () => {
+    const link = /Sign in +(\S+)/.exec(service.output())?.[1] ?? ''
+    const chromium = await startChromium()
+    try {
+      const page = await chromium.context.newPage()
+      const failed: string[] = []
+      page.on('response', (response) => {
+        if (response.status() >= 400) failed.push(`${response.status()} ${response.url()}`)
+      })
+      page.on('pageerror', (error) => failed.push(error.message))
+      await page.goto(link)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+      await page.locator('.figure').first().waitFor()
+      expect(new URL(page.url()).pathname).toBe('/console')
+      expect(failed).toEqual([])
+    } finally {
+      await chromium.stop()
+    }
   })
 
   test('contains the pages of the website', async () => {

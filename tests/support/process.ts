@@ -18,6 +18,8 @@ const URL_IN_OUTPUT = /^\s*Address\s+https?:\/\/\S+:(\d+)$/m
 export interface ServiceOptions {
   /** Default: the source tree, `bun src/cli.ts serve`. */
   readonly command?: readonly string[]
+  /** The folder in which it runs. Default: the source tree. */
+  readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
   /**
    * When the service counts as started. `http` (the default): `/ready` answers 200 at the printed address. A pattern:
@@ -72,7 +74,7 @@ export function useServices(): Services {
 function spawnService(folder: string, options: ServiceOptions): Service {
   let output = ''
   const child = Bun.spawn([...(options.command ?? [process.execPath, 'src/cli.ts', 'serve'])], {
-    cwd: ROOT,
+    cwd: options.cwd ?? ROOT,
     // Only these variables: a variable of the developer's shell must not change a test.
     env: {
       PATH: process.env.PATH ?? '',

@@ -814,7 +814,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
     'shares',
   ],
   // Pieces that were read, whose texts are bounded.
-  'analyze/builtin/short.rules.ts': ['shortMessagesOf', 'withShort'],
+  'analyze/builtin/short.rules.ts': ['endsInTrouble', 'shortMessagesOf', 'withShort'],
   'console/page.rules.ts': ['consolePage'],
   // They read the story that is in the program.
   'demo-data/requests.rules.ts': [

@@ -1,6 +1,6 @@
 /** The built-in analyser, which runs in the text process. */
-import type { Found, Insight, Outcome, Subject } from '../insight.ts'
-import { combine, type Scored, TROUBLE } from './combine.rules.ts'
+import type { Found, Insight, Subject } from '../insight.ts'
+import { combine, type Scored } from './combine.rules.ts'
 import type { Cues } from './cues/cues.ts'
 import { DUTCH } from './cues/dutch.ts'
 import { ENGLISH } from './cues/english.ts'
@@ -21,7 +21,7 @@ import type { DetectLanguage } from './language.ts'
 import { judge } from './outcome.rules.ts'
 import { type Piece, piecesOf } from './pieces.rules.ts'
 import { type Reading, readSubject, wordsOfCustomer } from './reading.rules.ts'
-import { shortMessagesOf, withShort } from './short.rules.ts'
+import { endsInTrouble, shortMessagesOf, withShort } from './short.rules.ts'
 
 const CUES: Readonly<Record<Language, Cues>> = {
   en: ENGLISH,
@@ -121,22 +121,16 @@ function readAgain(
   )
   const findings = withShort(found, byRules, ofShort, channel)
   const sentiment = likelySentiment(trained, facts)
+  const likely = channel === 'feedback' ? null : likelyOutcome(trained, facts)
+  const outcome = likely === 'resolved' && endsInTrouble(ofShort, reading) ? 'unresolved' : likely
   const isGrievance =
     findings.some(({ rating }) => rating === 'negative') &&
     !findings.some(({ rating }) => rating === 'positive')
   return {
     ...insight,
-    outcome: channel === 'feedback' ? null : outcomeOf(likelyOutcome(trained, facts), findings, reading),
+    outcome,
     // Who only complains is not pleased.
     sentiment: sentiment === 'positive' && isGrievance ? 'negative' : sentiment,
     findings,
   }
-}
-
-/** Nothing is resolved that the customer's last message calls broken, bad or wrong. */
-function outcomeOf(likely: Outcome, findings: readonly Found[], { messages }: Reading): Outcome {
-  const isTrouble = findings.some(
-    ({ kind, index }) => TROUBLE.includes(kind) && index === messages.at(-1)?.index,
-  )
-  return likely === 'resolved' && isTrouble ? 'unresolved' : likely
 }

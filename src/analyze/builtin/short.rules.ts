@@ -4,7 +4,7 @@
  */
 import type { Channel } from '../../insight/model.ts'
 import { type Found, KINDS, type Kind, ratingOf } from '../insight.ts'
-import { mayHave, type Scored, scoreOf } from './combine.rules.ts'
+import { mayHave, type Scored, scoreOf, TROUBLE } from './combine.rules.ts'
 import type { FoundByRule } from './findings.rules.ts'
 import type { Reading } from './reading.rules.ts'
 
@@ -66,4 +66,12 @@ export function withShort(
       },
     ]
   })
+}
+
+/** True if the customer's last message is short and surely calls something broken, bad or wrong. Then nothing is resolved. */
+export function endsInTrouble(scored: readonly Scored[], { messages }: Reading): boolean {
+  const last = messages.at(-1)?.index
+  return scored.some(
+    (one) => one.piece.index === last && TROUBLE.some((kind) => scoreOf(one, kind) >= CERTAIN),
+  )
 }
