@@ -10,6 +10,9 @@ let tenant: TestTenant
 let application: TestApplication
 let chromium: Chromium
 let browser: BrowserContext
+/** Tests share pages, because loading one takes seconds of CPU. The page of a developer, and one of the width of a telephone. */
+let page: Page
+let narrow: Page
 
 beforeAll(async () => {
   server = await startTestServer()
@@ -25,7 +28,7 @@ afterAll(async () => {
 })
 
 test('/docs authorises and executes the ingest example, talking to the service only', async () => {
-  const page = await browser.newPage()
+  page = await browser.newPage()
   const [urls, complaints] = [[] as string[], [] as string[]]
   page.on('request', (request) => urls.push(request.url()))
   page.on('pageerror', (error) => complaints.push(String(error)))
@@ -57,11 +60,11 @@ test('/docs authorises and executes the ingest example, talking to the service o
 }, 180_000)
 
 test('/docs keeps the authorisation over a reload', async () => {
-  const page = await browser.newPage()
-  await page.goto(`${server.baseUrl}/docs`)
+  await page.reload()
   await page.getByRole('button', { name: 'Authorize' }).first().click()
   const scheme = page.locator('.auth-container', { hasText: 'X-Service-Agent-Key' })
   await scheme.getByRole('button', { name: 'Remove authorization' }).waitFor()
+  await page.close()
 }, 180_000)
 
 /** Runs in the page. Elements that are wider than the window and are not inside an element that scrolls. */
@@ -94,10 +97,11 @@ async function show(page: Page, path: string): Promise<void> {
 }
 
 test('/docs fits a window of 390 pixels: nothing wider, no column of single letters', async () => {
-  const page = await browser.newPage()
-  await page.setViewportSize({ width: 390, height: 844 })
-  await page.goto(`${server.baseUrl}/docs`)
-  await page.locator('.opblock').first().waitFor()
+  narrow = await browser.newPage()
+  await narrow.addInitScript('localStorage.clear()')
+  await narrow.setViewportSize({ width: 390, height: 844 })
+  await narrow.goto(`${server.baseUrl}/docs`)
+  await narrow.locator('.opblock').first().waitFor()
   const operations = [
     '/v3/rest/agent-conversations/ingest',
     '/v3/rest/signals',
@@ -105,31 +109,26 @@ test('/docs fits a window of 390 pixels: nothing wider, no column of single lett
     '/api/contact',
   ]
   for (const path of operations) {
-    await show(page, path)
-    const block = page.locator('.opblock').filter({ has: page.locator(`[data-path="${path}"]`) })
+    await show(narrow, path)
+    const block = narrow.locator('.opblock').filter({ has: narrow.locator(`[data-path="${path}"]`) })
     await block.first().locator('.opblock-summary-control').click()
     await block.first().locator('.responses-table').first().waitFor()
   }
-  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
-  expect(await page.evaluate(BEYOND_THE_WINDOW)).toEqual([])
-  expect(await page.evaluate(MESSAGE_COLUMNS)).toEqual([])
-  await page.close()
+  expect(await narrow.evaluate('document.documentElement.scrollWidth')).toBe(390)
+  expect(await narrow.evaluate(BEYOND_THE_WINDOW)).toEqual([])
+  expect(await narrow.evaluate(MESSAGE_COLUMNS)).toEqual([])
 }, 300_000)
 
 test('Authorize opens at the API key', async () => {
-  const page = await browser.newPage()
-  await page.setViewportSize({ width: 390, height: 844 })
-  await page.addInitScript('localStorage.clear()')
-  await page.goto(`${server.baseUrl}/docs`)
-  await page.getByRole('button', { name: 'Authorize' }).first().click()
-  const first = page.locator('.dialog-ux .auth-container').first()
+  await narrow.getByRole('button', { name: 'Authorize' }).first().click()
+  const first = narrow.locator('.dialog-ux .auth-container').first()
   expect(await first.textContent()).toContain('X-Service-Api-Key')
   const scrolled = `document.querySelector('.dialog-ux .modal-ux-content').scrollTop`
   const focused = `document.querySelector('.dialog-ux input') === document.activeElement`
   await eventually(async () =>
-    expect([await page.evaluate(scrolled), await page.evaluate(focused)]).toEqual([0, true]),
+    expect([await narrow.evaluate(scrolled), await narrow.evaluate(focused)]).toEqual([0, true]),
   )
-  await page.close()
+  await narrow.close()
 }, 120_000)
 
 /**
