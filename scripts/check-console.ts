@@ -5,21 +5,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { createApp } from '../src/app.ts'
-import { loadConfig } from '../src/config.ts'
-import { createContainer } from '../src/container.ts'
+import { openApiDocument } from './openapi-document.ts'
 
 const ROOT = resolve(import.meta.dir, '..')
-/** Never connected to: the document is made without a request. */
-const NO_SERVERS = { database: { url: 'postgres://127.0.0.1:1/none' }, redis: null }
 
 const folder = mkdtempSync(join(tmpdir(), 'earshot-console-'))
 try {
-  const config = loadConfig({ DATA_DIR: folder, LOG_LEVEL: 'silent' })
-  const deps = createContainer(config, NO_SERVERS, 'check')
-  const response = await createApp(deps).handle(new Request('http://localhost/openapi.json'))
   const document = join(folder, 'openapi.json')
-  await Bun.write(document, await response.text())
+  await Bun.write(document, await openApiDocument())
   const isDone =
     run('scripts/openapi-types.ts', document, 'types/openapi.generated.d.ts') &&
     run('node_modules/.bin/tsc', '-p', 'src/console/app')

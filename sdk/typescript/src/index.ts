@@ -1,7 +1,19 @@
 /** `@earshot/sdk`: sends agent conversations and feedback to Earshot, reads what it found, and verifies its webhooks. */
 export { Earshot, type EarshotOptions, type Person, type Session, type SessionOptions } from './earshot.ts'
 export type { Message, MessagePart, Rating } from './messages.rules.ts'
-export { EarshotReader, type Item, type Query, type ReaderOptions } from './reader.ts'
+export {
+  type Conversation,
+  EarshotReader,
+  type FeedbackRecord,
+  type Item,
+  type KnownPerson,
+  type Passage,
+  type Query,
+  type ReaderOptions,
+  type Recording,
+  type Signal,
+  type Theme,
+} from './reader.ts'
 export { EarshotError, type Fetch, type Stats } from './sender.ts'
 export { type UploadOptions, uploadFile } from './upload.ts'
 export { type VerifyOptions, verifyWebhook, WebhookVerificationError } from './webhooks.ts'

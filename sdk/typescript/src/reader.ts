@@ -1,4 +1,5 @@
 /** Reads what the service has: lists as async iterators that ask for one page after another. */
+import type { components } from './api.generated.ts'
 import { isRetryable, waitMs } from './retry.rules.ts'
 import { EarshotError, type Fetch } from './sender.ts'
 
@@ -15,11 +16,23 @@ export interface ReaderOptions {
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>
 
+type Schemas = components['schemas']
 /** An object of a list, as `/openapi.json` describes it. */
+type ItemOf<P extends keyof Schemas> = Schemas[P] extends { data: readonly (infer T)[] } ? T : never
+
+export type Conversation = ItemOf<'AgentSessionPage'>
+export type Signal = ItemOf<'SignalPage'>
+export type Recording = ItemOf<'RecordingItemPage'>
+export type FeedbackRecord = ItemOf<'FeedbackRecordPage'>
+export type KnownPerson = ItemOf<'PersonPage'>
+export type Theme = ItemOf<'ThemesPage'>
+export type Passage = ItemOf<'FoundPassages'>
+
+/** An object of any other list. */
 export type Item = Readonly<Record<string, unknown>>
 
-interface Page {
-  readonly data: readonly Item[]
+interface Page<T> {
+  readonly data: readonly T[]
   readonly has_more: boolean
   readonly next_cursor: string | null
 }
@@ -27,33 +40,33 @@ interface Page {
 export class EarshotReader {
   constructor(private readonly options: ReaderOptions) {}
 
-  conversations(query?: Query): AsyncGenerator<Item, void> {
+  conversations(query?: Query): AsyncGenerator<Conversation, void> {
     return this.list('agent-conversations/sessions', query)
   }
 
   /** Findings of the analyser, and feedback of users on answers. */
-  signals(query?: Query): AsyncGenerator<Item, void> {
+  signals(query?: Query): AsyncGenerator<Signal, void> {
     return this.list('signals', query)
   }
 
-  recordings(query?: Query): AsyncGenerator<Item, void> {
+  recordings(query?: Query): AsyncGenerator<Recording, void> {
     return this.list('recordings', query)
   }
 
-  feedbackRecords(sourceId: string, query?: Query): AsyncGenerator<Item, void> {
+  feedbackRecords(sourceId: string, query?: Query): AsyncGenerator<FeedbackRecord, void> {
     return this.list(`feedback-sources/${encodeURIComponent(sourceId)}/records`, query)
   }
 
-  people(query?: Query): AsyncGenerator<Item, void> {
+  people(query?: Query): AsyncGenerator<KnownPerson, void> {
     return this.list('people', query)
   }
 
-  themes(query?: Query): AsyncGenerator<Item, void> {
+  themes(query?: Query): AsyncGenerator<Theme, void> {
     return this.list('themes', query)
   }
 
   /** Passages that match, the best first. */
-  search(q: string, query?: Query): AsyncGenerator<Item, void> {
+  search(q: string, query?: Query): AsyncGenerator<Passage, void> {
     return this.list('search', { ...query, q })
   }
 
@@ -62,10 +75,10 @@ export class EarshotReader {
    * @param path below `/v3/rest/`
    * @throws EarshotError if the service refuses the request
    */
-  async *list(path: string, query: Query = {}): AsyncGenerator<Item, void> {
+  async *list<T = Item>(path: string, query: Query = {}): AsyncGenerator<T, void> {
     let cursor: string | null = null
     do {
-      const page = (await this.get(path, cursor === null ? query : { ...query, cursor })) as Page
+      const page = (await this.get(path, cursor === null ? query : { ...query, cursor })) as Page<T>
       yield* page.data
       cursor = page.has_more ? page.next_cursor : null
     } while (cursor !== null)
