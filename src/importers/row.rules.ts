@@ -29,6 +29,9 @@ export const COLUMNS = [
 ] as const
 export type Column = (typeof COLUMNS)[number]
 
+/** Longer names are none of `COLUMNS`, also without spaces around them. */
+const MAX_COLUMN = 100
+
 /** Types of events by the words of a role column, in lower case. */
 const ROLES: Readonly<Record<string, string>> = {
   user: 'user_message',
@@ -170,7 +173,8 @@ function cellsOf({ columns, values, isText }: Row, names: RowOptions['columns'])
 export function columnOf(name: string, names: RowOptions['columns']): Column | null {
   const named = names.get(name)
   if (named !== undefined) return named
-  const usual = COLUMNS.find((one) => one === name.trim().toLowerCase()) ?? null
+  const word = name.length > MAX_COLUMN ? '' : name.trim().toLowerCase()
+  const usual = COLUMNS.find((one) => one === word) ?? null
   // A column that was named for it takes precedence.
   return usual !== null && [...names.values()].includes(usual) ? null : usual
 }

@@ -133,7 +133,7 @@ describe('many bodies at a time', () => {
     const content = JSON.parse(filler('different names', 200_000))
     const events = Array.from({ length: 9 }, (_, index) => userMessage(index, { content }))
     await expectBudget('contents', async () => {
-      const statuses = await ingestTogether(tenant, 12, () => ingestBody(events))
+      const statuses = await ingestTogether(tenant, 30, () => ingestBody(events))
       expect(statuses).toContain(200)
     })
   })
@@ -193,7 +193,7 @@ describe('many bodies at a time', () => {
     const path = `/v3/rest/feedback-sources/${objects.feedbackSourceId}/records`
     await expectBudget('records', async () => {
       const statuses = await Promise.all(
-        Array.from({ length: 30 }, () =>
+        Array.from({ length: 60 }, () =>
           send('POST', path, { apiKey: tenant.apiKey }, JSON.stringify({ fields })),
         ),
       )

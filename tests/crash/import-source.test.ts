@@ -12,7 +12,7 @@ import { useServices } from '../support/process.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
 const TICKETS = 40
-/** Requests at which the worker is killed, while their answer is under way. */
+/** The worker is killed at the first comments from these requests on, while their answer is under way. */
 const KILLS = [9, 30, 61]
 
 let server: TestServer
@@ -46,9 +46,15 @@ test('a source whose worker is killed three times stores every message once', as
   for (let id = 1; id <= TICKETS; id++) zendesk.tickets.push(fakeTicket(id))
   const kills = [...KILLS]
   let reached = Promise.withResolvers<void>()
-  zendesk.intercept = async (_, number) => {
-    if (number < (kills[0] ?? Number.POSITIVE_INFINITY)) return null
+  zendesk.intercept = async (path, number) => {
+    if (number < (kills[0] ?? Number.POSITIVE_INFINITY) || !path.includes('/comments')) return null
     kills.shift()
+    // The other tickets that are read at the same time are stored, but not recorded yet.
+    await eventually(async () => {
+      const [row] = await server.database.sql`
+        select (select count(*) from agent_event) > messages as ahead from import_source`
+      return row?.ahead
+    })
     reached.resolve()
     // The answer never comes: the worker dies first.
     return new Promise<Response>(() => {})

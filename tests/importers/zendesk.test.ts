@@ -244,6 +244,27 @@ describe('a help desk that does not answer as usual', () => {
     expect(await messages()).toEqual(expected(2))
   })
 
+  test('a ticket that cannot be read is left out after several attempts', async () => {
+    zendesk.tickets.push(fakeTicket(1), fakeTicket(2))
+    zendesk.intercept = (path) => (path.includes('/tickets/1/') ? Response.json({ odd: true }) : null)
+    const { id } = await create()
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      await eventually(async () => {
+        await wakeDueSources(server.deps)
+        const [row] = await server.database.sql`select failures from import_source where id = ${id}`
+        return row?.failures === attempt
+      })
+      expect(await sourceOf(id)).toMatchObject({
+        errorCode: 'unexpected_answer',
+        caughtUpAt: null,
+        refused: 0,
+      })
+      await client.post(`${sources()}/${id}/run`, {})
+    }
+    expect(await caughtUp(id)).toMatchObject({ conversations: 1, refused: 1, errorCode: null })
+    expect(await messages()).toEqual(expected(2))
+  })
+
   test('an application whose organization has no agent chats any more stops the source', async () => {
     await server.database
       .sql`update organization set agent_chats_enabled = false where id = ${organizationId}`

@@ -52,6 +52,8 @@ import { clientIp } from '../../src/http/client-ip.ts'
 import { integerId, moment } from '../../src/http/parameters.ts'
 import { requestIdOf } from '../../src/http/request-id.ts'
 import { shownPath } from '../../src/http/shown-path.ts'
+import { conversationFrom } from '../../src/importers/providers/messages.rules.ts'
+import { columnOf, createConversationJudge } from '../../src/importers/row.rules.ts'
 import { excerptOf } from '../../src/insight/words.rules.ts'
 import { isAllowedHost, isAllowedOrigin } from '../../src/mcp/http/origin.rules.ts'
 import { quoted } from '../../src/mcp/tools/quoted.rules.ts'
@@ -148,6 +150,30 @@ const SPAN = {
   startTimeUnixNano: '1790000000000000000',
   endTimeUnixNano: '1790000001000000000',
 }
+
+/** An answer of a help desk. */
+const ANSWER_OF_HELP_DESK = 16 * MEBIBYTE
+const helpDeskConversation = (text: string) =>
+  conversationFrom({
+    provider: 'zendesk',
+    place: 'example.zendesk.com',
+    id: '1',
+    entityType: 'ticket',
+    status: 'open',
+    subject: text,
+    tags: [text],
+    messages: [
+      {
+        id: '1',
+        at: '2026-01-01T00:00:00Z',
+        text,
+        isCustomer: true,
+        author: { id: '1', name: text, email: text },
+      },
+    ],
+  })
+const IMPORT_COLUMNS = ['conversation', 'id', 'role', 'content']
+const judgeConversation = createConversationJudge({ columns: new Map(), roles: new Map() })
 
 interface Case {
   /** Code units. */
@@ -356,6 +382,20 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       length: HEADER,
       starts: ['', '1.', '1.01234567'],
       read: (text) => startOfStream({ generation: '01234567', lastSeq: 2, lostSeq: 0 }, text),
+    },
+  },
+  'importers/providers/messages.rules.ts': {
+    conversationFrom: {
+      length: ANSWER_OF_HELP_DESK,
+      read: (text) => helpDeskConversation(text),
+    },
+  },
+  'importers/row.rules.ts': {
+    columnOf: { length: BODY, read: (text) => columnOf(text, new Map()) },
+    createConversationJudge: {
+      length: EVENT,
+      read: (text) =>
+        judgeConversation({ columns: IMPORT_COLUMNS, values: ['c', '1', 'user', text], isText: true }),
     },
   },
   'feedback/imports/guess.rules.ts': {
@@ -942,6 +982,13 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
     'joinMoment',
     'nextQuestion',
   ],
+  // Texts go through conversationFrom.
+  'importers/providers/chatwoot.rules.ts': ['chatwootConversation'],
+  'importers/providers/intercom.rules.ts': ['intercomConversation'],
+  'importers/providers/messages.rules.ts': ['momentOfSeconds'],
+  'importers/providers/watermark.rules.ts': ['advanced', 'firstMoment', 'unread', 'watermarkOf'],
+  'importers/providers/zendesk.rules.ts': ['conversationOf', 'keyOf'],
+  'importers/requests.rules.ts': ['bodyOf', 'requestsBySession', 'withoutLine'],
   'meetings/url-parts.rules.ts': ['queryOf', 'refusal'],
   // `identifyMeeting` hands the text on to them.
   'meetings/url-meet.rules.ts': ['googleMeet'],

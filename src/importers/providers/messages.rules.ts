@@ -1,5 +1,5 @@
 /** Turns the messages of a help desk's conversation into a conversation of an application. Pure. */
-import type { Context, Participant, SessionStatus } from '../../agents/model.ts'
+import { type Context, MAX_EVENT_BYTES, type Participant, type SessionStatus } from '../../agents/model.ts'
 import { isStorableText } from '../../platform/validation/json.ts'
 import type { NamedEvent } from '../row.rules.ts'
 import type { ImportedConversation } from './provider.ts'
@@ -66,7 +66,9 @@ export function conversationFrom(said: HelpDeskConversation): ImportedConversati
 }
 
 function textOf(given: string | null | undefined): string | null {
-  const text = (given ?? '').replaceAll('\0', '').replaceAll('&nbsp;', ' ').trim()
+  // What is longer is refused, however much longer it is.
+  const start = (given ?? '').slice(0, MAX_EVENT_BYTES + 1).toWellFormed()
+  const text = start.replaceAll('\0', '').replaceAll('&nbsp;', ' ').trim()
   return text === '' || !isStorableText(text) ? null : text
 }
 
@@ -97,7 +99,13 @@ function contextOf({ provider, entityType, id, subject, tags }: HelpDeskConversa
 
 /** A name as a request takes it; undefined: there is none. */
 function labelOf(text: string | null | undefined): string | undefined {
-  const trimmed = [...(text ?? '').replaceAll('\0', '').trim()].slice(0, MAX_NAME).join('')
+  // Answers may be megabytes long.
+  const start = (text ?? '')
+    .slice(0, 4 * MAX_NAME)
+    .toWellFormed()
+    .replaceAll('\0', '')
+    .trim()
+  const trimmed = [...start].slice(0, MAX_NAME).join('')
   return trimmed === '' || !isStorableText(trimmed) ? undefined : trimmed
 }
 

@@ -110,7 +110,7 @@ export const ImportSource = named(
     everyMinutes,
     conversations: count('Conversations that were stored, once for each change.'),
     messages: count('New messages that were stored.'),
-    refused: count('Messages that the application refused.'),
+    refused: count('Messages that the application refused, and conversations that could not be read.'),
     nextReadAt: moment('When the source is read next, in UTC.'),
     lastReadAt: orNull(moment('When the source was read last, in UTC; null: never.')),
     caughtUpAt: orNull(moment('When nothing newer was known last, in UTC; null: never.')),

@@ -12,6 +12,9 @@ import { type DueSource, type Position, recordProgress, type SourceRef } from '.
 /** Conversations that are read at the same time, and recorded together. */
 const TOGETHER = 4
 
+/** Failures of the source in a row after which a conversation is left out: about seven minutes. */
+const ATTEMPTS = 3
+
 export interface ReadingOptions {
   readonly turn: LongTurn
   readonly ref: SourceRef
@@ -75,17 +78,26 @@ async function storePage(
     let sum = { messages: 0, refused: 0 }
     let conversations = 0
     for (const [index, end] of ends.entries()) {
-      if (end.status === 'rejected') continue
+      if (end.status === 'rejected' && !isLeftOut(reading, end.reason)) continue
       known.add((some[index] as Item).key)
+      if (end.status === 'rejected') {
+        sum = { ...sum, refused: sum.refused + 1 }
+        continue
+      }
       if (end.value === null) continue
       conversations++
       sum = { messages: sum.messages + end.value.messages, refused: sum.refused + end.value.refused }
     }
     await record(reading, { cursor, done: [...known] }, conversations, sum)
     // What succeeded is recorded first, so that an item that fails does not hold up the others.
-    for (const end of ends) if (end.status === 'rejected') throw end.reason
+    for (const end of ends) if (end.status === 'rejected' && !isLeftOut(reading, end.reason)) throw end.reason
   }
   return true
+}
+
+/** A conversation that cannot be read after several attempts is left out, so that it does not hold up the others for ever. */
+function isLeftOut({ source }: Reading, reason: unknown): boolean {
+  return reason instanceof SourceError && reason.code === 'unexpected_answer' && source.failures >= ATTEMPTS
 }
 
 async function readItem({ provider, http, store }: Reading, item: Item): Promise<Stored | null> {

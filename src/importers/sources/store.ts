@@ -126,6 +126,8 @@ export interface DueSource {
   readonly environment: string | null
   readonly since: Date
   readonly position: Position | null
+  /** In a row. */
+  readonly failures: number
 }
 
 /** Null: the source is not due, or was deleted. */
@@ -134,7 +136,7 @@ export async function findDueSource(
   { organizationId, id }: SourceRef,
 ): Promise<DueSource | null> {
   const [row] = await query<DueSource[]>`
-    select application_id as "applicationId", provider, url, account, secret, environment, since, position
+    select application_id as "applicationId", provider, url, account, secret, environment, since, position, failures
     from import_source
     where organization_id = ${organizationId}
       and id = ${id}
