@@ -12,6 +12,8 @@ import type { AppendOrder } from '../support/append-process.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Answer, type Client, startTestServer, type TestServer } from '../support/server.ts'
 
+/** Each of many runs waits for turns of some milliseconds. */
+const OFTEN = { everyMs: 20 }
 const RUNS = Number(process.env.EARSHOT_PROPERTY_RUNS ?? 25)
 
 let server: TestServer
@@ -65,7 +67,7 @@ test(
   async () => {
     await fc.assert(fc.asyncProperty(plan, check), { numRuns: RUNS })
   },
-  RUNS * 2_000 + 20_000,
+  RUNS * 4_000 + 20_000,
 )
 
 async function check({ named, history, steps }: Plan): Promise<void> {
@@ -173,7 +175,7 @@ async function expectBill(sessionId: string, responses: number): Promise<void> {
   await eventually(async () => {
     const [waiting] = await sql`select 1 from actor_message where key = ${`session:${sessionId}`}`
     return waiting === undefined
-  })
+  }, OFTEN)
   const [row] = await sql<{ units: number }[]>`
     select count(*)::int as units from agent_usage where session_id = ${sessionId}`
   expect(row?.units).toBe(responses)

@@ -18,6 +18,8 @@ import {
 import { eventually } from '../support/eventually.ts'
 import { type Client as HttpClient, startTestServer, type TestServer } from '../support/server.ts'
 
+/** Each of many runs waits for turns of some milliseconds. */
+const OFTEN = { everyMs: 20 }
 const RUNS = Number(process.env.EARSHOT_PROPERTY_RUNS ?? 25)
 
 let server: TestServer
@@ -45,7 +47,7 @@ test(
   async () => {
     await fc.assert(fc.asyncProperty(plan, check), { numRuns: RUNS })
   },
-  RUNS * 2_000 + 20_000,
+  RUNS * 4_000 + 20_000,
 )
 
 async function check(sent: Plan): Promise<void> {
@@ -159,7 +161,7 @@ async function stateOf(externalSessionId: string): Promise<State> {
     const [waiting] =
       await sql`select 1 from actor_message where type <> 'refine' and key = any(${keys}::text[])`
     return waiting === undefined
-  })
+  }, OFTEN)
   const [row] = await sql<Pick<State, 'status' | 'processingStatus' | 'watermark'>[]>`
     select status, processing_status as "processingStatus", watermark from agent_session where id = ${id}`
   const signals = await sql<(Outcome['feedback'][number] & { source: string })[]>`

@@ -44,6 +44,7 @@ afterAll(async () => {
 /** The browser at the provider, up to the answer for the service. */
 async function atProvider(start: Seen): Promise<string> {
   const there = createVisitor(provider.issuer)
+  let lastPage = ''
   let seen = await there.get(start.location ?? '')
   for (;;) {
     const { location } = seen
@@ -55,8 +56,6 @@ async function atProvider(start: Seen): Promise<string> {
     }
   }
 }
-let lastPage = ''
-
 async function signIn(visitor: Visitor, to = ''): Promise<Seen> {
   const start = await visitor.get(`/sign-in/openid${to === '' ? '' : `?to=${encodeURIComponent(to)}`}`)
   expect(start.status).toBe(303)
