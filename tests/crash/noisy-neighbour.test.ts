@@ -253,7 +253,10 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
       const some = Array.from({ length: 130 }, () => open(bytes))
       slow.push(...some)
       await drip()
-      return !(await Promise.race([expectRefusal(some).then(() => true), Bun.sleep(COUNTED_MS).then(() => false)]))
+      return !(await Promise.race([
+        expectRefusal(some).then(() => true),
+        Bun.sleep(COUNTED_MS).then(() => false),
+      ]))
     }
     for (const bytes of [15_360, 1_024, 128]) {
       let batches = 1
