@@ -61,7 +61,8 @@ describe('an API key', () => {
     await dialog().waitFor({ state: 'detached' })
     expect(await page.evaluate('document.activeElement.ariaLabel')).toBe('Revoke Nightly importer')
     expect(writes.splice(0)).toHaveLength(1)
-    await page.keyboard.press('Enter')
+    // The list may just have been drawn anew after the renaming.
+    await page.getByRole('button', { name: 'Revoke Nightly importer' }).press('Enter')
     await submit('Revoke')
     await page.getByText('Revoked').waitFor()
     expect(writes.splice(0)).toHaveLength(1)
