@@ -162,7 +162,7 @@ describe('a CSV file', () => {
 describe('a call', () => {
   test('is uploaded by dropping a file, and plays', async () => {
     await open('/calls')
-    await page.getByText('Add a call').click()
+    await page.getByText('Add a call', { exact: true }).click()
     await expectAccessible()
     await page.locator('input[type=file]').setInputFiles(file('First talk.wav', wav(2)))
     await page.waitForURL(/\/calls\/[0-9a-f-]{36}/)
@@ -184,7 +184,7 @@ describe('a call', () => {
 
   test('of a meeting is joined by its link; a link that is none tells why', async () => {
     await open('/calls')
-    await page.getByText('Add a call').click()
+    await page.getByText('Add a call', { exact: true }).click()
     await page.getByLabel('Link of a meeting').fill('https://example.com/')
     await page.getByRole('button', { name: 'Join the meeting' }).click()
     await page.getByRole('alert').waitFor()
