@@ -30,7 +30,9 @@ const REDIS: Tool = {
 
 const CHROMIUM: Tool = {
   what: 'Chromium',
+  // The shell without windows takes less time.
   candidates: [
+    'chromium-headless-shell',
     'chromium',
     'chromium-browser',
     'google-chrome',
@@ -38,7 +40,7 @@ const CHROMIUM: Tool = {
     '/Applications/Chromium.app/Contents/MacOS/Chromium',
     '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
   ],
-  apt: ['chromium'],
+  apt: ['chromium-headless-shell'],
   brew: ['--cask', 'google-chrome'],
 }
 

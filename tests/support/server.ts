@@ -18,6 +18,7 @@ import type { WebsiteOptions } from '../../src/http/website-mount.ts'
 import type { Recorder } from '../../src/meetings/recorder.ts'
 import type { Query } from '../../src/platform/db/pool.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
+import { shareTextProcesses } from './text-processes.ts'
 
 export interface TestServerOptions {
   /** Environment variables of the service, such as `RATE_LIMIT_READS`. */
@@ -100,7 +101,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const database = options.beside?.database ?? (await createTestDatabase({ server: options.databaseServer }))
   const config = loadConfig({ LOG_LEVEL: 'silent', DATA_DIR: dataDir, ...LIMITS_OFF, ...options.env })
   const servers = { database: { url: database.url }, redis: options.redis ?? null }
-  const container = createContainer(config, servers, 'test')
+  const container = createContainer(config, servers, 'test', { textWork: shareTextProcesses() })
   const deps = {
     ...container,
     reads: options.reads?.(container.reads) ?? container.reads,

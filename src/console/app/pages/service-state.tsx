@@ -51,8 +51,8 @@ function Facts({ state }: { readonly state: State }) {
         <tbody>
           {parts.map((part) => (
             <tr key={part.name}>
-              <td>{labelOf(part.name)}</td>
-              <td>
+              <td class="word">{labelOf(part.name)}</td>
+              <td class="word">
                 <Tag value={part.state} tone={TONES[part.state]} />
               </td>
               <td>

@@ -1,0 +1,15 @@
+/** Text processes that the servers of one test process share, because each takes a second of CPU to load its models. */
+import { createTextProcesses, type TextProcesses } from '../../src/analyze/text-process.ts'
+import { TextWorkError } from '../../src/analyze/text-work.ts'
+
+const shared = createTextProcesses()
+
+/** Text work of one server. `close` ends the jobs of this server only. */
+export function shareTextProcesses(): TextProcesses {
+  const closing = new AbortController()
+  return {
+    run: (job, input, signal, organization) =>
+      shared.run(job, input, AbortSignal.any([signal, closing.signal]), organization),
+    close: () => closing.abort(new TextWorkError('the service is stopping')),
+  }
+}
