@@ -1,27 +1,22 @@
 /**
- * `bun run train`: trains the built-in analyser and writes head.json, judge.json and short.json in src/analyze/builtin. `bun run train curve`
- * measures instead how good the head is with parts of the clauses: it trains on all files but one and is measured with that one.
+ * `bun run train`: trains the built-in analyser and writes head.json, judge.json, short.json and ending.json in src/analyze/builtin.
+ * `bun run train curve` measures instead how good the head is with parts of the clauses: it trains on all files but one and is measured with
+ * that one.
  *
  * 1. A head learns from labelled clauses.
  * 2. It says which clauses of labelled items have the kinds of the item, and the final head learns from these, too.
  * 3. The judge learns from whole items what follows from the votes of a head that has not seen them.
  * 4. The head for short messages learns in the same way as the other, and from short texts, too.
+ * 5. The head for outcomes learns from the facts of whole conversations and from the last words of both sides.
  */
 import { join } from 'node:path'
 import { loadEmbed } from '../src/analyze/builtin/embed.ts'
 import { readCorpus } from './train/corpus.ts'
+import { certaintyFor, crossEnding, ENDINGS, endedItems, rightOf, trainEnding } from './train/ending.ts'
 import { examplesOf } from './train/examples.ts'
 import { crossValidate, curveLine, trainHead, weightsOf } from './train/head.ts'
 import { prepare, readItems } from './train/items.ts'
-import {
-  certaintyFor,
-  crossJudge,
-  factsBy,
-  judgeFile,
-  scoresOf,
-  thresholdsFor,
-  trainVotes,
-} from './train/judge.ts'
+import { crossJudge, factsBy, judgeFile, scoresOf, thresholdsFor, trainVotes } from './train/judge.ts'
 import { isUsual } from './train/short.ts'
 import { weakExamples } from './train/weak.ts'
 
@@ -70,13 +65,20 @@ if (process.argv[2] === 'curve') {
   const judge = {
     ...trainVotes(judged),
     thresholds: thresholdsFor(PRECISION, LOWEST, unseen),
-    certain: certaintyFor(unseen),
   }
   const short = trainHead([...examples, ...weakExamples(all, trainHead(examples))])
   const write = (name: string, content: string) => Bun.write(join(BUILT_IN, name), content)
-  await write('head.json', weightsOf(usualRows, given.filter(isUsual), without(null)))
+  const whole = without(null)
+  await write('head.json', weightsOf(usualRows, given.filter(isUsual), whole))
   await write('judge.json', judgeFile(judge))
   await write('short.json', weightsOf(rows, given, short))
+  const endings = readItems(ENDINGS)
+  const others = [...all.filter((one) => !isUsual(one)), ...(await prepare(endings, embed))]
+  const ended = await endedItems([...judged, ...factsBy(whole, others)], short, embed)
+  const unseenEnds = crossEnding(ended)
+  const certain = certaintyFor(unseenEnds)
+  await write('ending.json', weightsOf([], [...given, ...endings], trainEnding(ended), { certain }))
   console.log(curveLine(usual.length, scoresOf(unseen)))
-  console.log(`thresholds ${JSON.stringify(judge.thresholds)} ${JSON.stringify(judge.certain)}`)
+  console.log(`thresholds ${JSON.stringify(judge.thresholds)}`)
+  console.log(`outcomes: ${rightOf(unseenEnds, certain).toFixed(3)} right, resolved from ${certain}`)
 }

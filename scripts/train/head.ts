@@ -62,11 +62,12 @@ export function curveLine(most: number, validated: readonly (readonly Scored[])[
   return `${most} clauses: ${mean.toFixed(3)} (${averages.map((value) => value.toFixed(2)).join(' ')})`
 }
 
-/** The content of the weights file. The same text gives the same bytes. */
+/** The content of the weights file. The same text gives the same bytes. `more`: what else stands in it. */
 export function weightsOf(
   rows: readonly Row[],
   items: readonly unknown[],
   { layers, ngrams }: TrainedHead,
+  more: object = {},
 ): string {
   const { inputs, hidden, first, firstBias, second, secondBias } = layers
   const content = {
@@ -80,6 +81,7 @@ export function weightsOf(
     second: packMatrix(second, 2),
     secondBias: packMatrix(secondBias, 2),
     ngrams: packMatrix(ngrams, 1),
+    ...more,
   }
   return `${JSON.stringify(content, null, 2)}\n`
 }

@@ -1,4 +1,4 @@
-/** Trains the judge over whole items, and chooses from which likelihood on it finds a kind and says an outcome. */
+/** Trains the judge over whole items, and chooses from which likelihood on it finds a kind. */
 import { scoredOf } from '../../src/analyze/builtin/analyze.ts'
 import { factsOf } from '../../src/analyze/builtin/facts.rules.ts'
 import {
@@ -9,7 +9,7 @@ import {
   shares,
   type Thresholds,
 } from '../../src/analyze/builtin/judge.rules.ts'
-import { KINDS, OUTCOMES, SENTIMENTS } from '../../src/analyze/insight.ts'
+import { KINDS, SENTIMENTS } from '../../src/analyze/insight.ts'
 import type { TrainedHead } from './head.ts'
 import type { ReadItem } from './items.ts'
 import { trainLinear } from './linear.ts'
@@ -29,10 +29,9 @@ export function factsBy(head: TrainedHead, items: readonly ReadItem[]): readonly
   })
 }
 
-type Votes = Pick<Judge, 'kinds' | 'outcomes' | 'sentiments'>
+type Votes = Pick<Judge, 'kinds' | 'sentiments'>
 
 export function trainVotes(items: readonly JudgedItem[]): Votes {
-  const withOutcome = items.filter(({ read }) => read.item.outcome !== null)
   const facts = (some: readonly JudgedItem[]) => some.map((one) => one.facts)
   const oneOf = (values: readonly string[], right: string | null) =>
     Float32Array.from(values, (value) => (value === right ? 1 : 0))
@@ -43,11 +42,6 @@ export function trainVotes(items: readonly JudgedItem[]): Votes {
         Float32Array.from(KINDS, (kind) => (read.item.kinds.includes(kind) ? 1 : 0)),
       ),
       sort: 'each',
-    }),
-    outcomes: trainLinear({
-      facts: facts(withOutcome),
-      answers: withOutcome.map(({ read }) => oneOf(OUTCOMES, read.item.outcome)),
-      sort: 'one',
     }),
     sentiments: trainLinear({
       facts: facts(items),
@@ -63,7 +57,6 @@ const FOLDS = 10
 export interface Unseen {
   readonly item: ReadItem['item']
   readonly kinds: Float32Array
-  readonly outcomes: Float32Array
   readonly sentiments: Float32Array
 }
 
@@ -78,7 +71,6 @@ export function crossJudge(items: readonly JudgedItem[]): readonly Unseen[] {
       .map(({ read, facts }) => ({
         item: read.item,
         kinds: likelyKinds(votes, facts),
-        outcomes: share(votes.outcomes, facts),
         sentiments: share(votes.sentiments, facts),
       }))
   }).flat()
@@ -98,41 +90,14 @@ export function thresholdsFor(precision: number, lowest: number, unseen: readonl
   return Object.fromEntries(chosen) as Thresholds
 }
 
-/** Of those that failed at most this part may be called resolved. */
-const MOST_FAILED_CALLED_RESOLVED = 0.015
-
-/** From which likelihood on an outcome is said, so that the most are right and hardly a failed conversation is called resolved. */
-export function certaintyFor(unseen: readonly Unseen[]): Judge['certain'] {
-  const [resolved, unresolved] = [OUTCOMES.indexOf('resolved'), OUTCOMES.indexOf('unresolved')]
-  const cases = unseen.filter(({ item }) => item.outcome !== null)
-  const failed = cases.filter(({ item }) => item.outcome === 'unresolved')
-  const wrong = (from: number) =>
-    failed.filter(({ outcomes }) => isMost(outcomes, resolved) && (outcomes[resolved] ?? 0) >= from).length
-  const steps = Array.from({ length: 60 }, (_, step) => 0.34 + step / 100)
-  const from = steps.find((step) => wrong(step) <= failed.length * MOST_FAILED_CALLED_RESOLVED) ?? 1
-  const rightFrom = (step: number) =>
-    cases.filter(({ item, outcomes }) => {
-      const isSaid = isMost(outcomes, unresolved) && (outcomes[unresolved] ?? 0) >= step
-      return isSaid
-        ? item.outcome === 'unresolved'
-        : isMost(outcomes, unresolved) && item.outcome === 'unclear'
-    }).length
-  const best = steps.reduce((best, step) => (rightFrom(step) > rightFrom(best) ? step : best), 0.34)
-  return { resolved: Number(from.toFixed(2)), unresolved: Number(best.toFixed(2)) }
-}
-
-const isMost = (shares: Float32Array, at: number) => shares.indexOf(Math.max(...shares)) === at
-
 /** The content of `judge.json`. */
 export function judgeFile(judge: Judge): string {
   const rows = (linear: Linear) =>
     `[\n${linear.map((row) => `    ${JSON.stringify([...row].map((weight) => Number(weight.toFixed(4))))}`).join(',\n')}\n  ]`
   return `{
   "kinds": ${rows(judge.kinds)},
-  "outcomes": ${rows(judge.outcomes)},
   "sentiments": ${rows(judge.sentiments)},
-  "thresholds": ${JSON.stringify(judge.thresholds)},
-  "certain": ${JSON.stringify(judge.certain)}
+  "thresholds": ${JSON.stringify(judge.thresholds)}
 }
 `
 }

@@ -1,6 +1,5 @@
-/** Trains the head: one hidden layer with dropout, one output for each kind, cross-entropy. The same input gives the same weights. */
+/** Trains the head: one hidden layer with dropout, one output for each answer, cross-entropy. The same input gives the same weights. */
 import type { Layers } from '../../src/analyze/builtin/head.rules.ts'
-import { KINDS } from '../../src/analyze/insight.ts'
 import { type Trained, trained } from './adam.ts'
 import type { Example } from './examples.ts'
 import { createRandom, normal, type Random, shuffled } from './random.ts'
@@ -30,7 +29,6 @@ export const TRAINING: Training = {
   seed: 1,
 }
 
-const OUTPUTS = KINDS.length
 /** Few pieces have a kind. */
 const FIRST_BIAS = -2
 
@@ -38,13 +36,14 @@ export function trainNetwork(examples: readonly Example[], training: Training): 
   const random = createRandom(training.seed)
   const { hidden } = training
   const inputs = examples[0]?.input.length ?? 0
+  const outputs = examples[0]?.labels.length ?? 0
   const layers: Layers = {
     inputs,
     hidden,
     first: Float32Array.from({ length: inputs * hidden }, () => normal(random) * Math.sqrt(2 / inputs)),
     firstBias: new Float32Array(hidden),
-    second: Float32Array.from({ length: hidden * OUTPUTS }, () => normal(random) * 0.1),
-    secondBias: new Float32Array(OUTPUTS).fill(FIRST_BIAS),
+    second: Float32Array.from({ length: hidden * outputs }, () => normal(random) * 0.1),
+    secondBias: new Float32Array(outputs).fill(FIRST_BIAS),
   }
   const parts = [layers.first, layers.firstBias, layers.second, layers.secondBias].map(trained)
   const pass = createPass(layers, parts, training, random)
@@ -63,6 +62,7 @@ export function trainNetwork(examples: readonly Example[], training: Training): 
 /** Adds the gradient of one example. */
 function createPass(layers: Layers, parts: readonly Trained[], training: Training, random: Random) {
   const { inputs, hidden, first, firstBias, second, secondBias } = layers
+  const outputs = secondBias.length
   const [dFirst, dFirstBias, dSecond, dSecondBias] = parts.map(({ gradient }) => gradient) as [
     Float32Array,
     Float32Array,
@@ -94,17 +94,17 @@ function createPass(layers: Layers, parts: readonly Trained[], training: Trainin
       units[unit] = (units[unit] as number) * (masks[unit] as number)
       slopes[unit] = 0
     }
-    for (let kind = 0; kind < OUTPUTS; kind++) {
+    for (let kind = 0; kind < outputs; kind++) {
       let sum = secondBias[kind] as number
       for (let unit = 0; unit < hidden; unit++) {
-        sum += (units[unit] as number) * (second[unit * OUTPUTS + kind] as number)
+        sum += (units[unit] as number) * (second[unit * outputs + kind] as number)
       }
       const label = labels[kind] as number
       const counts = (weights?.[kind] ?? 1) * (label > 0 ? weightOfKind : 1)
       const slope = ((1 / (1 + Math.exp(-sum)) - label) * counts) / batch
       dSecondBias[kind] = (dSecondBias[kind] as number) + slope
       for (let unit = 0; unit < hidden; unit++) {
-        const weight = unit * OUTPUTS + kind
+        const weight = unit * outputs + kind
         dSecond[weight] = (dSecond[weight] as number) + slope * (units[unit] as number)
         slopes[unit] = (slopes[unit] as number) + slope * (second[weight] as number)
       }

@@ -1,19 +1,18 @@
-/** Trains the n-gram part of the head: one logistic regression for each kind, with AdaGrad. The same input gives the same weights. */
+/** Trains the n-gram part of the head: one logistic regression for each answer, with AdaGrad. The same input gives the same weights. */
 import { NGRAM_SIZE } from '../../src/analyze/builtin/features.rules.ts'
-import { KINDS } from '../../src/analyze/insight.ts'
 import type { Example } from './examples.ts'
 import { createRandom, shuffled } from './random.ts'
 
-const OUTPUTS = KINDS.length
 const TRAINING = { epochs: 12, rate: 0.5, rateOfBias: 0.02, decay: 1e-5, weightOfKind: 2, seed: 1 } as const
 /** Keeps the first steps small. */
 const FIRST_SQUARE = 1e-2
 const FIRST_BIAS = -2
 
-/** @returns `NGRAM_SIZE` × number of kinds, then the biases */
+/** @returns `NGRAM_SIZE` × number of answers, then the biases */
 export function trainNgrams(examples: readonly Example[]): Float32Array {
-  const weights = new Float32Array((NGRAM_SIZE + 1) * OUTPUTS).fill(FIRST_BIAS, NGRAM_SIZE * OUTPUTS)
-  const squares = new Float32Array(NGRAM_SIZE * OUTPUTS).fill(FIRST_SQUARE)
+  const outputs = examples[0]?.labels.length ?? 0
+  const weights = new Float32Array((NGRAM_SIZE + 1) * outputs).fill(FIRST_BIAS, NGRAM_SIZE * outputs)
+  const squares = new Float32Array(NGRAM_SIZE * outputs).fill(FIRST_SQUARE)
   const random = createRandom(TRAINING.seed)
   for (let epoch = 0; epoch < TRAINING.epochs; epoch++) {
     for (const index of shuffled(examples.length, random)) {
@@ -29,11 +28,12 @@ function learn(
   { ngrams, labels, weights: counts }: Example,
 ): void {
   const norm = 1 / Math.sqrt(ngrams.length || 1)
-  const slopes = new Float64Array(OUTPUTS)
-  for (let kind = 0; kind < OUTPUTS; kind++) {
+  const outputs = labels.length
+  const slopes = new Float64Array(outputs)
+  for (let kind = 0; kind < outputs; kind++) {
     let sum = 0
-    for (const ngram of ngrams) sum += weights[ngram * OUTPUTS + kind] as number
-    const bias = NGRAM_SIZE * OUTPUTS + kind
+    for (const ngram of ngrams) sum += weights[ngram * outputs + kind] as number
+    const bias = NGRAM_SIZE * outputs + kind
     const label = labels[kind] as number
     const score = 1 / (1 + Math.exp(-(sum * norm + (weights[bias] as number))))
     const slope = (score - label) * (counts?.[kind] ?? 1) * (label > 0 ? TRAINING.weightOfKind : 1)
@@ -41,8 +41,8 @@ function learn(
     slopes[kind] = slope * norm
   }
   for (const ngram of ngrams) {
-    for (let kind = 0; kind < OUTPUTS; kind++) {
-      const at = ngram * OUTPUTS + kind
+    for (let kind = 0; kind < outputs; kind++) {
+      const at = ngram * outputs + kind
       const slope = (slopes[kind] as number) + TRAINING.decay * (weights[at] as number)
       const square = (squares[at] as number) + slope * slope
       squares[at] = square

@@ -1,6 +1,7 @@
 /** The trained head of the built-in analyser: reproducible, optional, and of use. */
 import { describe, expect, test } from 'bun:test'
 import { readCorpus } from '../../scripts/train/corpus.ts'
+import { ENDINGS } from '../../scripts/train/ending.ts'
 import { examplesOf } from '../../scripts/train/examples.ts'
 import { corpusHash, trainHead, weightsOf } from '../../scripts/train/head.ts'
 import { readItems } from '../../scripts/train/items.ts'
@@ -8,10 +9,11 @@ import { TRAINING } from '../../scripts/train/network.ts'
 import { isUsual } from '../../scripts/train/short.ts'
 import { createBuiltInAnalyzer } from '../../src/analyze/builtin/builtin.ts'
 import { loadEmbed, packVector } from '../../src/analyze/builtin/embed.ts'
+import ending from '../../src/analyze/builtin/ending.json'
 import weights from '../../src/analyze/builtin/head.json'
 import { createInsightDoers } from '../../src/analyze/builtin/jobs.ts'
 import short from '../../src/analyze/builtin/short.json'
-import type { Insight } from '../../src/analyze/insight.ts'
+import type { Insight, Outcome } from '../../src/analyze/insight.ts'
 import { textWorkHere } from '../support/text-work.ts'
 
 const analyzer = createBuiltInAnalyzer(textWorkHere)
@@ -28,6 +30,7 @@ describe('the weights', () => {
     const [rows, items] = [readCorpus(), readItems()]
     expect(weights.corpus).toBe(corpusHash(rows.filter(isUsual), items.filter(isUsual)))
     expect(short.corpus).toBe(corpusHash(rows, items))
+    expect(ending.corpus).toBe(corpusHash([], [...items, ...readItems(ENDINGS)]))
   })
 
   test('are the same after the same training', async () => {
@@ -113,4 +116,30 @@ test('"but" without it, mockery and politeness are no praise', async () => {
       (await chat('Hello, I have a question', 'Yes?', text)).findings.map(({ kind }) => kind),
     ]).toEqual([text, expect.not.arrayContaining(['praise'])])
   }
+})
+
+/** Conversations that only both sides together tell apart. */
+const ENDS: readonly (readonly [outcome: Outcome, ...texts: readonly string[]])[] = [
+  [
+    'resolved',
+    'The scanner is not found',
+    'Plug it into the other port.',
+    'There it is, page one is coming out.',
+  ],
+  ['resolved', 'How do I change the language?', 'Profile, then Language.', 'Found it, now in Spanish.'],
+  [
+    'resolved',
+    'The invoice has the wrong address',
+    'Here is a new one.',
+    'Got it, all correct now. Thank you',
+  ],
+  ['unresolved', 'The scanner is not found', 'Plug it in again.', 'The light comes on and goes out again.'],
+  ['unresolved', 'My parcel has not arrived', 'It is with the carrier.', 'You said that last week.'],
+  ['unresolved', 'I want a refund', 'We cannot refund opened boxes.', 'Fine, forget it.'],
+  ['unclear', 'The app logs me out every hour', 'Please update to 5.2.', 'Will do tonight, thanks'],
+  ['unclear', 'When do you open on Sunday?', 'At ten.'],
+]
+
+test.each(ENDS)('%s: %p', async (outcome, ...texts) => {
+  expect((await chat(...texts)).outcome).toBe(outcome)
 })

@@ -10,6 +10,7 @@ import { compileRedaction } from '../../src/agents/events/redaction.ts'
 import { redactNamesInText } from '../../src/agents/events/redaction-json.ts'
 import { clausesOf } from '../../src/analyze/builtin/clauses.rules.ts'
 import { ENGLISH } from '../../src/analyze/builtin/cues/english.ts'
+import { endInputOf, textsOfEnd } from '../../src/analyze/builtin/ending.rules.ts'
 import { factsOf } from '../../src/analyze/builtin/facts.rules.ts'
 import { formOf, ngramsOf } from '../../src/analyze/builtin/features.rules.ts'
 import { findingsByRules } from '../../src/analyze/builtin/findings.rules.ts'
@@ -254,11 +255,19 @@ const EVERYTHING = {
   findings: [QUOTED],
 } as const
 
+const NO_END = { facts: new Float32Array(), replies: [], pieces: [], isInTrouble: false }
 const NO_COLUMNS = { externalId: null, email: null, timestamp: null, columns: new Map() }
 
 /** By file below `src`, then by function. */
 const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   'analyze/builtin/clauses.rules.ts': { clausesOf: { length: MAX_TEXT, read: clausesOf } },
+  'analyze/builtin/ending.rules.ts': {
+    textsOfEnd: { length: 20_000, read: (text) => textsOfEnd(readSubject(conversationOf(text))) },
+    endInputOf: {
+      length: 20_000,
+      read: (text) => endInputOf({ ...NO_END, texts: textsOfEnd(readSubject(conversationOf(text))) }),
+    },
+  },
   'analyze/builtin/facts.rules.ts': {
     factsOf: {
       length: 20_000,
@@ -840,21 +849,17 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
     'packMatrix',
     'unpackMatrix',
   ],
+  // Scores, which are numbers.
+  'analyze/builtin/ending.rules.ts': ['outcomeOf', 'outcomeScores'],
   'analyze/builtin/outcome.rules.ts': ['judge'],
   'analyze/eval/bound.rules.ts': ['lowerBound'],
   'analyze/eval/score.rules.ts': ['outcomeFigures', 'precisionOf', 'recallOf', 'score'],
   'analyze/gate.rules.ts': ['gateOf', 'isShown', 'passesGate'],
   'assets/rules.ts': ['keepsUrl'],
   // The head and the judge compare numbers; `piecesOf` and `readSubject` have cut and masked the text.
-  'analyze/builtin/judge.rules.ts': [
-    'applyLinear',
-    'likelyKinds',
-    'likelyOutcome',
-    'likelySentiment',
-    'shares',
-  ],
+  'analyze/builtin/judge.rules.ts': ['applyLinear', 'likelyKinds', 'likelySentiment', 'shares'],
   // Pieces that were read, whose texts are bounded.
-  'analyze/builtin/short.rules.ts': ['endsInTrouble', 'shortMessagesOf', 'withShort'],
+  'analyze/builtin/short.rules.ts': ['isTrouble', 'shortMessagesOf', 'withShort'],
   'console/page.rules.ts': ['consolePage'],
   // They read the story that is in the program.
   'demo-data/requests.rules.ts': [

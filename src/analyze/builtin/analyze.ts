@@ -10,18 +10,19 @@ import { JAPANESE } from './cues/japanese.ts'
 import { PORTUGUESE } from './cues/portuguese.ts'
 import { SPANISH } from './cues/spanish.ts'
 import type { Embed } from './embed.ts'
+import { type Ending, endInputOf, outcomeOf, outcomeScores, textsOfEnd } from './ending.rules.ts'
 import { factsOf } from './facts.rules.ts'
 import { ngramsOf } from './features.rules.ts'
 import { type FoundByRule, findingsByRules } from './findings.rules.ts'
 import { applyHead, applyNetwork, applyNgrams, inputOf } from './head.rules.ts'
 import type { Head } from './head.ts'
-import { type Judge, likelyKinds, likelyOutcome, likelySentiment } from './judge.rules.ts'
+import { type Judge, likelyKinds, likelySentiment } from './judge.rules.ts'
 import { ANALYZED, LANGUAGES, type Language } from './language.rules.ts'
 import type { DetectLanguage } from './language.ts'
 import { judge } from './outcome.rules.ts'
 import { type Piece, piecesOf } from './pieces.rules.ts'
 import { type Reading, readSubject, wordsOfCustomer } from './reading.rules.ts'
-import { endsInTrouble, shortMessagesOf, withShort } from './short.rules.ts'
+import { isTrouble, shortMessagesOf, withShort } from './short.rules.ts'
 
 const CUES: Readonly<Record<Language, Cues>> = {
   en: ENGLISH,
@@ -40,6 +41,7 @@ export interface Scorer {
   /** Reads short messages again. */
   readonly short: Head
   readonly judge: Judge
+  readonly ending: Ending
 }
 
 /**
@@ -55,15 +57,26 @@ export async function analyzeSubjects(
 ): Promise<readonly Insight[]> {
   const read = subjects.map((subject) => readOne(subject, detect, analyzed))
   if (scorer === null) return read.map(({ insight }) => insight)
-  const pieces = read.map(({ reading, isEnglish }) => (isEnglish ? piecesOf(reading, ENGLISH) : []))
-  const embeddings = await scorer.embed(pieces.flat().map(({ text }) => text))
+  const texts = read.map(textsToEmbed)
+  const embeddings = await scorer.embed(
+    texts.flatMap(({ pieces, end }) => [...pieces.map(({ text }) => text), ...end.slice(1)]),
+  )
   let done = 0
+  const next = () => embeddings[done++] ?? new Float32Array()
   return read.map((one, index) => {
-    const scored = (pieces[index] ?? []).map((piece) =>
-      scoredOf(piece, embeddings[done++] ?? new Float32Array(), scorer.head),
-    )
-    return one.isEnglish ? readAgain(one, scored, scorer) : one.insight
+    const { pieces = [], end = [] } = texts[index] ?? {}
+    const scored = pieces.map((piece) => scoredOf(piece, next(), scorer.head))
+    const replies = end.slice(1).map(next)
+    return one.isEnglish ? readAgain(one, { scored, end, replies }, scorer) : one.insight
   })
+}
+
+/** Texts of a subject, read by the trained heads. Feedback has no end. */
+function textsToEmbed({ reading, isEnglish }: Read) {
+  return {
+    pieces: isEnglish ? piecesOf(reading, ENGLISH) : [],
+    end: isEnglish && reading.channel !== 'feedback' ? textsOfEnd(reading) : [],
+  }
 }
 
 /** A subject as the rules read it. */
@@ -108,10 +121,18 @@ export function scoredOf(piece: Piece, embedding: Float32Array, head: Head): Sco
   return { piece, embedding, scores: applyHead(network, applyNgrams(head.ngrams, ngramsOf(piece.text))) }
 }
 
+interface Embedded {
+  readonly scored: readonly Scored[]
+  /** Texts of the end: the customer's last message, then what the company said. */
+  readonly end: readonly string[]
+  /** Embeddings of what the company said. */
+  readonly replies: readonly Float32Array[]
+}
+
 function readAgain(
   { reading, byRules, insight }: Read,
-  scored: readonly Scored[],
-  { judge: trained, short }: Scorer,
+  { scored, end, replies }: Embedded,
+  { judge: trained, short, ending }: Scorer,
 ): Insight {
   const { channel } = reading
   const facts = factsOf(reading, byRules, scored, insight)
@@ -121,8 +142,11 @@ function readAgain(
   )
   const findings = withShort(found, byRules, ofShort, channel)
   const sentiment = likelySentiment(trained, facts)
-  const likely = channel === 'feedback' ? null : likelyOutcome(trained, facts)
-  const outcome = likely === 'resolved' && endsInTrouble(ofShort, reading) ? 'unresolved' : likely
+  const ofLast = scored.filter(({ piece }) => piece.index === reading.messages.at(-1)?.index)
+  const pieces = ofLast.map(({ embedding }) => embedding)
+  const isInTrouble = isTrouble(ofLast.map(({ piece, embedding }) => scoredOf(piece, embedding, short)))
+  const ofEnd = endInputOf({ facts, texts: end, replies, pieces, isInTrouble })
+  const outcome = channel === 'feedback' ? null : outcomeOf(outcomeScores(ending, ofEnd), ending.certain)
   const isGrievance =
     findings.some(({ rating }) => rating === 'negative') &&
     !findings.some(({ rating }) => rating === 'positive')

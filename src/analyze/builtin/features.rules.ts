@@ -33,24 +33,29 @@ export const NGRAM_SIZE = 1 << 15
 const MAX_WORDS = 60
 const SHORTEST = 3
 const LONGEST = 5
+/** More than there are sorts of n-grams. */
+const SORTS = 4
 
-/** Hash values of words, pairs of words, and runs of 3 to 5 characters within words. No value occurs twice. */
-export function ngramsOf(text: string): Uint32Array {
+/**
+ * Hash values of words, pairs of words, and runs of 3 to 5 characters within words. No value occurs twice.
+ * @param place a small number; the same words in another place have other values
+ */
+export function ngramsOf(text: string, place = 0): Uint32Array {
   const words = text.match(/[\p{L}\p{N}']{1,20}|[?!]|\p{Extended_Pictographic}/gu) ?? []
   const hashes = new Set<number>()
   let before = '^'
   for (const word of words.slice(0, MAX_WORDS)) {
-    hashes.add(hashOf(word, 1))
-    hashes.add(hashOf(`${before} ${word}`, 2))
+    hashes.add(hashOf(word, place * SORTS + 1))
+    hashes.add(hashOf(`${before} ${word}`, place * SORTS + 2))
     before = word
     const framed = `<${word}>`
     for (let length = SHORTEST; length <= LONGEST; length++) {
       for (let at = 0; at + length <= framed.length; at++) {
-        hashes.add(hashOf(framed.slice(at, at + length), 3))
+        hashes.add(hashOf(framed.slice(at, at + length), place * SORTS + 3))
       }
     }
   }
-  hashes.add(hashOf(`${before} $`, 2))
+  hashes.add(hashOf(`${before} $`, place * SORTS + 2))
   return Uint32Array.from(hashes)
 }
 

@@ -3,11 +3,10 @@
  * logistic regression over its n-grams. The first knows what words mean, the second how people put them. Pure. `scripts/train.ts` makes the
  * weights out of `data/insight/clauses`.
  */
-import { KINDS } from '../insight.ts'
 import { NGRAM_SIZE } from './features.rules.ts'
 
 /** Numbers of an embedding are about 0.04, those of the form 0 or 1. */
-const EMBEDDING_SCALE = 4
+export const EMBEDDING_SCALE = 4
 
 /** Weights in rows: those of one input stand together. */
 export interface Layers {
@@ -16,8 +15,9 @@ export interface Layers {
   /** `inputs` × `hidden`. */
   readonly first: Float32Array
   readonly firstBias: Float32Array
-  /** `hidden` × number of kinds. */
+  /** `hidden` × number of answers, which are kinds or outcomes. */
   readonly second: Float32Array
+  /** One for each answer. */
   readonly secondBias: Float32Array
 }
 
@@ -32,33 +32,35 @@ export function inputOf(embedding: Float32Array, form: Float32Array): Float32Arr
 /** What the n-grams count beside the network. Chosen by cross-validation. */
 const NGRAM_VOTE = 0.6
 
-/** How likely the piece has each kind, from 0 to 1, in the order of `KINDS`. */
-export function applyHead(network: Float32Array, ngrams: Float32Array): Float32Array {
-  return Float32Array.from(KINDS, (_, kind) => {
-    const votes = (network[kind] ?? 0) + NGRAM_VOTE * (ngrams[kind] ?? 0)
-    return 1 / (1 + Math.exp(-votes / (1 + NGRAM_VOTE / 2)))
+/** How likely each answer is, from 0 to 1: of a piece each kind, in the order of `KINDS`. */
+export function applyHead(network: Float32Array, ngrams: Float32Array, ngramVote = NGRAM_VOTE): Float32Array {
+  return network.map((vote, answer) => {
+    const votes = vote + ngramVote * (ngrams[answer] ?? 0)
+    return 1 / (1 + Math.exp(-votes / (1 + ngramVote / 2)))
   })
 }
 
-/** The vote of the network for each kind. Zero is undecided. */
+/** The vote of the network for each answer. Zero is undecided. */
 export function applyNetwork(layers: Layers, input: Float32Array): Float32Array {
   const hidden = hiddenOf(layers, input)
-  return Float32Array.from(KINDS, (_, kind) => {
-    let sum = layers.secondBias[kind] ?? 0
+  const answers = layers.secondBias.length
+  return layers.secondBias.map((bias, answer) => {
+    let sum = bias
     for (let unit = 0; unit < layers.hidden; unit++) {
-      sum += (hidden[unit] ?? 0) * (layers.second[unit * KINDS.length + kind] ?? 0)
+      sum += (hidden[unit] ?? 0) * (layers.second[unit * answers + answer] ?? 0)
     }
     return sum
   })
 }
 
-/** The vote of the n-grams for each kind. `weights`: for each n-gram one for each kind, then the biases. */
+/** The vote of the n-grams for each answer. `weights`: for each n-gram one for each answer, then the biases. */
 export function applyNgrams(weights: Float32Array, ngrams: Uint32Array): Float32Array {
   const norm = 1 / Math.sqrt(ngrams.length || 1)
-  return Float32Array.from(KINDS, (_, kind) => {
+  const answers = weights.length / (NGRAM_SIZE + 1)
+  return Float32Array.from({ length: answers }, (_, answer) => {
     let sum = 0
-    for (const ngram of ngrams) sum += weights[ngram * KINDS.length + kind] ?? 0
-    return sum * norm + (weights[NGRAM_SIZE * KINDS.length + kind] ?? 0)
+    for (const ngram of ngrams) sum += weights[ngram * answers + answer] ?? 0
+    return sum * norm + (weights[NGRAM_SIZE * answers + answer] ?? 0)
   })
 }
 

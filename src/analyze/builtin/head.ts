@@ -1,7 +1,11 @@
-/** The weights of the two trained heads. `scripts/train.ts` makes them. */
+/** The weights of the trained heads. `scripts/train.ts` makes them. */
+import ending from './ending.json'
+import type { Ending } from './ending.rules.ts'
 import usual from './head.json'
 import { type Layers, unpackMatrix } from './head.rules.ts'
 import short from './short.json'
+
+type Packed = Omit<typeof usual, 'corpus' | 'rows' | 'items'>
 
 export interface Head {
   readonly layers: Layers
@@ -14,7 +18,10 @@ export const loadHead = (): Head => unpack(usual)
 /** The head for short messages, which also learned from short, blunt texts. */
 export const loadShortHead = (): Head => unpack(short)
 
-function unpack({ inputs, hidden, first, firstBias, second, secondBias, ngrams }: typeof usual): Head {
+/** The head for the outcome of conversations. */
+export const loadEnding = (): Ending => ({ ...unpack(ending), certain: ending.certain })
+
+function unpack({ inputs, hidden, first, firstBias, second, secondBias, ngrams }: Packed): Head {
   return {
     layers: {
       inputs,

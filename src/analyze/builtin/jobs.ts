@@ -2,7 +2,7 @@
 import type { Insight, Subject } from '../insight.ts'
 import { analyzeSubjects, type Scorer } from './analyze.ts'
 import { type Embed, loadEmbed, packVector } from './embed.ts'
-import { loadHead, loadShortHead } from './head.ts'
+import { loadEnding, loadHead, loadShortHead } from './head.ts'
 import { loadJudge } from './judge.ts'
 import { type DetectLanguage, loadLanguage } from './language.ts'
 
@@ -37,7 +37,13 @@ export function createInsightDoers(load: () => Promise<Embed> = loadEmbed): Doer
   // Without the embeddings there are still the rules.
   const scorerOrNull = () => {
     scorer ??= embedder().then(
-      (loaded) => ({ embed: loaded, head: loadHead(), short: loadShortHead(), judge: loadJudge() }),
+      (loaded) => ({
+        embed: loaded,
+        head: loadHead(),
+        short: loadShortHead(),
+        judge: loadJudge(),
+        ending: loadEnding(),
+      }),
       () => null,
     )
     return scorer

@@ -1,8 +1,8 @@
 /**
- * The trained judge: out of the facts of a whole subject how likely it has each kind, its outcome and its sentiment. Pure.
+ * The trained judge: out of the facts of a whole subject how likely it has each kind, and its sentiment. Pure.
  * `scripts/train.ts` makes the weights out of `data/insight/items`.
  */
-import { type Kind, OUTCOMES, type Outcome, SENTIMENTS, type Sentiment } from '../insight.ts'
+import { type Kind, SENTIMENTS, type Sentiment } from '../insight.ts'
 
 /** For each of several answers a weight for each fact, then the bias. */
 export type Linear = readonly Float32Array[]
@@ -12,26 +12,14 @@ export type Thresholds = Readonly<Record<Kind, number>>
 
 export interface Judge {
   readonly kinds: Linear
-  readonly outcomes: Linear
   readonly sentiments: Linear
   /** From which likelihood on a kind is found. */
   readonly thresholds: Thresholds
-  /** From which likelihood on an outcome is said. Below it is `unclear`. */
-  readonly certain: { readonly resolved: number; readonly unresolved: number }
 }
 
 /** How likely each kind is, in the order of `KINDS`. A subject may have several or none. */
 export function likelyKinds({ kinds }: Pick<Judge, 'kinds'>, facts: Float32Array): Float32Array {
   return applyLinear(kinds, facts).map((vote) => 1 / (1 + Math.exp(-vote)))
-}
-
-export function likelyOutcome(
-  { outcomes, certain }: Pick<Judge, 'outcomes' | 'certain'>,
-  facts: Float32Array,
-): Outcome {
-  const likely = shares(applyLinear(outcomes, facts))
-  const best = OUTCOMES[likely.indexOf(Math.max(...likely))] ?? 'unclear'
-  return best === 'unclear' || (likely[OUTCOMES.indexOf(best)] ?? 0) >= certain[best] ? best : 'unclear'
 }
 
 export function likelySentiment({ sentiments }: Pick<Judge, 'sentiments'>, facts: Float32Array): Sentiment {

@@ -7,12 +7,10 @@ export function loadJudge(): Judge {
   const linear = (rows: readonly (readonly number[])[]): Linear => rows.map((row) => Float32Array.from(row))
   return {
     kinds: linear(weights.kinds),
-    outcomes: linear(weights.outcomes),
     sentiments: linear(weights.sentiments),
     thresholds: Object.fromEntries(KINDS.map((kind) => [kind, weights.thresholds[kind]])) as Record<
       Kind,
       number
     > as Thresholds,
-    certain: weights.certain,
   }
 }

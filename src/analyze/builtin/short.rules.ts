@@ -5,6 +5,7 @@
 import type { Channel } from '../../insight/model.ts'
 import { type Found, KINDS, type Kind, ratingOf } from '../insight.ts'
 import { mayHave, type Scored, scoreOf, TROUBLE } from './combine.rules.ts'
+import { NO_LUCK } from './cues/turns.ts'
 import type { FoundByRule } from './findings.rules.ts'
 import type { Reading } from './reading.rules.ts'
 
@@ -17,6 +18,9 @@ const MOST_LENGTH = 120
  * findings were right.
  */
 const CERTAIN = 0.9
+
+/** From this score on a last message is trouble. Chosen by cross-validation of the outcomes. */
+const LIKELY = 0.65
 
 /** Only the whole tells whether these are meant: praise may be mockery, and a question may be asked in anger. */
 const NEEDS_THE_WHOLE: ReadonlySet<Kind> = new Set(['praise', 'question'])
@@ -68,10 +72,12 @@ export function withShort(
   })
 }
 
-/** True if the customer's last message is short and surely calls something broken, bad or wrong. Then nothing is resolved. */
-export function endsInTrouble(scored: readonly Scored[], { messages }: Reading): boolean {
-  const last = messages.at(-1)?.index
+/**
+ * True if a piece of the customer's last message calls something broken, bad or wrong, or says that help was in vain. Then nothing is resolved.
+ * @param scored pieces of the last message by the head for short messages
+ */
+export function isTrouble(scored: readonly Scored[]): boolean {
   return scored.some(
-    (one) => one.piece.index === last && TROUBLE.some((kind) => scoreOf(one, kind) >= CERTAIN),
+    (one) => NO_LUCK.test(one.piece.text) || TROUBLE.some((kind) => scoreOf(one, kind) >= LIKELY),
   )
 }
