@@ -3,7 +3,8 @@
  * subtract it from every vector: without it, all texts of customers look alike.
  */
 import { join } from 'node:path'
-import { DIMENSIONS, loadEmbed } from '../src/analyze/builtin/embed.ts'
+import { loadEmbed } from '../src/analyze/builtin/embed.ts'
+import { DIMENSIONS } from '../src/analyze/builtin/features.rules.ts'
 import { readCorpus } from './train/corpus.ts'
 
 const BATCH = 500

@@ -23,7 +23,7 @@ const TEST_TIMEOUT_MS = 60_000
 /** How many of the slowest files are named. */
 const SLOWEST = 10
 /** Test files at a time: some more than there are cores, since most of them wait for a server, a process or a clock now and then. */
-const TOGETHER = availableParallelism() + 2
+const TOGETHER = availableParallelism() + 1
 
 /** Test files whose path contains one of the filters; all without filters. Relative to `root`, sorted. */
 export function selectTests(root: string, filters: readonly string[]): readonly string[] {

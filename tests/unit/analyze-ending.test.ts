@@ -1,8 +1,8 @@
 /** How a conversation ends: which words are read, and what follows from the scores. */
 import { describe, expect, test } from 'bun:test'
 import { certaintyFor, crossEnding, type EndedItem, trainEnding } from '../../scripts/train/ending.ts'
-import { DIMENSIONS } from '../../src/analyze/builtin/embed.ts'
 import { endInputOf, outcomeOf, outcomeScores, textsOfEnd } from '../../src/analyze/builtin/ending.rules.ts'
+import { DIMENSIONS } from '../../src/analyze/builtin/features.rules.ts'
 import { readSubject } from '../../src/analyze/builtin/reading.rules.ts'
 import { OUTCOMES, type Outcome } from '../../src/analyze/insight.ts'
 

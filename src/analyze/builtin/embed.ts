@@ -3,9 +3,7 @@
  * Loading takes about 0.3 s and 150 MB, so only the text process loads it, with the first job that needs it.
  */
 import { EMBED_FILES } from './embed-files.ts'
-
-/** Numbers of one vector. */
-export const DIMENSIONS = 512
+import { DIMENSIONS } from './features.rules.ts'
 
 /** The tokenizer takes quadratic time within this length. Longer texts are cut. */
 const MAX_TEXT = 300

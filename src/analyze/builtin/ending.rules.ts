@@ -4,8 +4,7 @@
  * `scripts/train.ts` makes the weights out of `data/insight/items` and `data/insight/endings`.
  */
 import { OUTCOMES, type Outcome } from '../insight.ts'
-import { DIMENSIONS } from './embed.ts'
-import { ngramsOf } from './features.rules.ts'
+import { DIMENSIONS, ngramsOf } from './features.rules.ts'
 import { applyHead, applyNetwork, applyNgrams, EMBEDDING_SCALE, type Layers } from './head.rules.ts'
 import type { Reading } from './reading.rules.ts'
 

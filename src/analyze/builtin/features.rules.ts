@@ -6,6 +6,9 @@ import type { Cues } from './cues/cues.ts'
 import { isPoliteOnly, isSarcastic, NO_LUCK } from './cues/turns.ts'
 import { hasKind } from './kinds.rules.ts'
 
+/** Numbers of an embedding. */
+export const DIMENSIONS = 512
+
 /** Zeros and ones: a cue for each kind, then the form. The texts are clauses of one piece. */
 export function formOf(clauses: readonly Clause[], channel: Channel, language: Cues): Float32Array {
   const place = { channel, isAnswered: true }
