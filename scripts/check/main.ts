@@ -3,6 +3,7 @@
  * check, lint, unused code) counts as one failed check when it fails and as nothing when it passes.
  */
 import type { Duration } from './durations.ts'
+import { buildExecutable } from './executable.ts'
 import {
   chromiumFor,
   ffmpegFor,
@@ -84,7 +85,13 @@ async function runAllTests(
     speechFor(root, files)
     snippetToolsFor(files)
     await using servers = await startServers(redis, signal)
-    return await runTests(root, files, { ...servers.environment, TEST_CHROMIUM: chromium ?? '' }, signal)
+    await using executable = await buildExecutable(root, signal)
+    const environment = {
+      ...servers.environment,
+      TEST_CHROMIUM: chromium ?? '',
+      TEST_EXECUTABLE: executable.path,
+    }
+    return await runTests(root, files, environment, signal)
   } catch (error) {
     if (signal.aborted) return { passed: 0, skipped: 0, failed: [], broken: [], slowest: [] }
     const failure = error instanceof ToolMissing ? error.message : Bun.inspect(error)

@@ -4,10 +4,11 @@
  *
  *     BASE_URL=http://localhost:3000 CREDENTIALS=.data/credentials.json bun test tests/acceptance
  */
+
 import { afterAll, describe } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { build } from '../../scripts/build.ts'
+import { EARSHOT_SOURCE, executable } from '../support/executable.ts'
 import { type Service, useServices } from '../support/process.ts'
 import { describeService, type Target } from './assertions.ts'
 
@@ -16,7 +17,7 @@ const { BASE_URL, CREDENTIALS } = process.env
 const readCredentials = (file: string) => JSON.parse(readFileSync(file, 'utf8'))
 
 /** Starts the service on a folder of its own when the tests begin, and ends it with them. */
-function startedHere(title: string, command?: (folder: string) => Promise<readonly string[]>) {
+function startedHere(title: string, command: () => readonly string[]) {
   describe(title, () => {
     let service: Service | undefined
     afterAll(async () => {
@@ -24,7 +25,7 @@ function startedHere(title: string, command?: (folder: string) => Promise<readon
     })
     const services = useServices()
     describeService('acceptance', async (): Promise<Target> => {
-      service = await services.start(command === undefined ? {} : { command: await command(services.folder) })
+      service = await services.start({ command: command() })
       const file = join(services.folder, 'data', 'credentials.json')
       return { baseUrl: service.baseUrl, credentials: readCredentials(file) }
     })
@@ -37,6 +38,6 @@ if (BASE_URL !== undefined && CREDENTIALS !== undefined) {
     credentials: readCredentials(CREDENTIALS),
   }))
 } else {
-  startedHere('source tree')
-  startedHere('executable', async (folder) => [await build(join(folder, 'earshot'))])
+  startedHere('source tree', () => [...EARSHOT_SOURCE, 'serve'])
+  startedHere('executable', () => [executable()])
 }

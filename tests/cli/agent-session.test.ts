@@ -1,10 +1,12 @@
 /** `earshot agent-session` as a program against a started service: detection, resuming, flat memory, list, delete. */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { appendFileSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { SESSIONS } from '../support/coding-sessions.ts'
 import { type CountingProxy, startCountingProxy } from '../support/counting-proxy.ts'
+import { EARSHOT } from '../support/executable.ts'
 import { writeLongSession } from '../support/long-session.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
@@ -37,7 +39,7 @@ afterAll(async () => {
 })
 
 function start(args: readonly string[]) {
-  const child = Bun.spawn([process.execPath, 'src/cli.ts', 'agent-session', ...args], {
+  const child = Bun.spawn([...EARSHOT, 'agent-session', ...args], {
     cwd: ROOT,
     env: {
       PATH: process.env.PATH ?? '',

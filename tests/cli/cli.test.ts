@@ -1,9 +1,11 @@
 /** The command line as a program: arguments in, one JSON object or text out, exit codes. */
+
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { EARSHOT } from '../support/executable.ts'
 import { type IdentityProcess, openIdentity } from '../support/identity.ts'
 
 /** Every call is a process of its own. */
@@ -36,7 +38,7 @@ interface Result {
 }
 
 async function earshot(args: readonly string[], env: Record<string, string> = {}): Promise<Result> {
-  const child = Bun.spawn([process.execPath, 'src/cli.ts', ...args], {
+  const child = Bun.spawn([...EARSHOT, ...args], {
     cwd: ROOT,
     env: { PATH: process.env.PATH ?? '', DATA_DIR: dataDir, DATABASE_URL: database.url, ...env },
     stdin: 'ignore',

@@ -1,9 +1,11 @@
 /** `earshot conversations import` as a program against a started service: files in, conversations stored, refused rows reported. */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type CountingProxy, startCountingProxy } from '../support/counting-proxy.ts'
+import { EARSHOT } from '../support/executable.ts'
 import { startTestServer, type TestApplication, type TestServer } from '../support/server.ts'
 
 /** Every call is a process of its own. */
@@ -34,7 +36,7 @@ afterAll(async () => {
 })
 
 function start(path: string, ...flags: readonly string[]) {
-  return Bun.spawn([process.execPath, 'src/cli.ts', 'conversations', 'import', path, ...flags, '--json'], {
+  return Bun.spawn([...EARSHOT, 'conversations', 'import', path, ...flags, '--json'], {
     cwd: ROOT,
     env: {
       PATH: process.env.PATH ?? '',

@@ -1,10 +1,12 @@
 /** `earshot demo` as a program: data for every page of the console, removable without a trace. */
+
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { assistantMessage, openAgent, userMessage } from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'
+import { EARSHOT } from '../support/executable.ts'
 import { createRecord, createSource, putPerson } from '../support/feedback.ts'
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'
 
@@ -83,7 +85,7 @@ const filesIn = (path: string) =>
     .sort()
 
 function start(...args: readonly string[]) {
-  return Bun.spawn([process.execPath, 'src/cli.ts', ...args, '--json'], {
+  return Bun.spawn([...EARSHOT, ...args, '--json'], {
     cwd: ROOT,
     env: { PATH: process.env.PATH ?? '', DATA_DIR: folder, DATABASE_URL: server.database.url },
     stdin: 'ignore',

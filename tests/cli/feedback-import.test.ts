@@ -1,10 +1,12 @@
 /** `earshot feedback import` as a program: files in, records stored, refused rows reported. */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
+import { EARSHOT } from '../support/executable.ts'
 
 /** Every call is a process of its own. */
 setDefaultTimeout(60_000)
@@ -32,7 +34,7 @@ beforeEach(async () => {
 const start = (...args: readonly string[]) => spawn(...args, '--json')
 
 function spawn(...args: readonly string[]) {
-  return Bun.spawn([process.execPath, 'src/cli.ts', ...args], {
+  return Bun.spawn([...EARSHOT, ...args], {
     cwd: ROOT,
     env: { PATH: process.env.PATH ?? '', DATA_DIR: folder, DATABASE_URL: database.url },
     stdin: 'ignore',

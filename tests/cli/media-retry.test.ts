@@ -1,9 +1,11 @@
 /** Operators retry the processing of media that failed for reasons outside the file. */
+
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { EARSHOT } from '../support/executable.ts'
 
 setDefaultTimeout(60_000)
 
@@ -22,7 +24,7 @@ afterAll(async () => {
 })
 
 async function earshot(...args: readonly string[]) {
-  const child = Bun.spawn([process.execPath, 'src/cli.ts', ...args, '--json'], {
+  const child = Bun.spawn([...EARSHOT, ...args, '--json'], {
     cwd: resolve(import.meta.dir, '../..'),
     env: { PATH: process.env.PATH ?? '', DATA_DIR: dataDir, DATABASE_URL: database.url },
     stdin: 'ignore',

@@ -1,4 +1,5 @@
 /** `earshot upload` as a program against a started service, over a line that breaks. It has no database. */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import {
   mkdtempSync,
@@ -14,6 +15,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type CountingProxy, startCountingProxy } from '../support/counting-proxy.ts'
 import { eventually } from '../support/eventually.ts'
+import { EARSHOT } from '../support/executable.ts'
 import { writePaddedMp4 } from '../support/padded-media.ts'
 import { RECORDINGS } from '../support/recordings.ts'
 import { type Client, startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
@@ -66,7 +68,7 @@ const environment = () => ({
 })
 
 function start(args: readonly string[], env: Record<string, string> = {}): Run {
-  const child = Bun.spawn([process.execPath, 'src/cli.ts', 'upload', ...args], {
+  const child = Bun.spawn([...EARSHOT, 'upload', ...args], {
     cwd: ROOT,
     env: { ...environment(), ...env },
     stdin: 'ignore',
@@ -130,7 +132,7 @@ describe('earshot upload', () => {
   test('redraws a bar with sizes on a terminal', async () => {
     const decoder = new TextDecoder()
     let drawn = ''
-    const child = Bun.spawn([process.execPath, 'src/cli.ts', 'upload', talk, '--no-wait'], {
+    const child = Bun.spawn([...EARSHOT, 'upload', talk, '--no-wait'], {
       cwd: ROOT,
       env: environment(),
       terminal: {

@@ -1,7 +1,9 @@
 /** `earshot webhook …`: each command once, against a service that sends. */
+
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { resolve } from 'node:path'
 import { eventually } from '../support/eventually.ts'
+import { EARSHOT } from '../support/executable.ts'
 import { createSource, field, recordsOf } from '../support/feedback.ts'
 import {
   type SendingServer,
@@ -41,7 +43,7 @@ const environment = () => ({
 })
 
 async function earshot(...args: readonly string[]) {
-  const child = Bun.spawn([process.execPath, 'src/cli.ts', 'webhook', ...args], {
+  const child = Bun.spawn([...EARSHOT, 'webhook', ...args], {
     cwd: ROOT,
     env: environment(),
     stdout: 'pipe',
@@ -97,7 +99,7 @@ test('creates, shows, changes, pings, redelivers, recovers, rotates and deletes'
 })
 
 function listening(baseUrl: string, ...args: readonly string[]) {
-  const child = Bun.spawn([process.execPath, 'src/cli.ts', 'webhook', 'listen', ...args], {
+  const child = Bun.spawn([...EARSHOT, 'webhook', 'listen', ...args], {
     cwd: ROOT,
     env: { PATH: process.env.PATH ?? '', EARSHOT_URL: baseUrl, EARSHOT_API_KEY: apiKey },
     stdout: 'pipe',

@@ -1,8 +1,10 @@
 /** Runs the commands of README.md and docs unchanged and in order, against a real service. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { eventually } from '../support/eventually.ts'
+import { EARSHOT } from '../support/executable.ts'
 import { type Service, useServices } from '../support/process.ts'
 import { codeBlocksOf, isService, type Snippet, snippetsOf, wordsOf } from './support/code-blocks.ts'
 import { createTree, environmentOf, openShell, type Shell } from './support/shell.ts'
@@ -57,7 +59,7 @@ describe('snippets', () => {
   afterAll(async () => {
     await service?.kill()
     // Commands used the embedded servers last, which would otherwise wait for another one.
-    const stop = [process.execPath, 'src/cli.ts', 'servers', 'stop']
+    const stop = [...EARSHOT, 'servers', 'stop']
     const env = environmentOf(services.folder)
     const { stdout } = Bun.spawnSync(stop, { cwd: tree(), env: { ...env, DATA_DIR: join(tree(), '.data') } })
     expect(stdout.toString()).toMatch(/stopped|no embedded server/)

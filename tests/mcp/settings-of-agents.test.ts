@@ -1,10 +1,12 @@
 /** The settings of docs/coding-agents.md, read as the agents read them, with their variables filled in, lead to the tools. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { codeBlocksOf } from '../docs/support/code-blocks.ts'
+import { EARSHOT } from '../support/executable.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 import { connectTo, newClient, type ToolClient } from './support.ts'
 
@@ -61,9 +63,10 @@ describe('the settings of', () => {
   test('a process', async () => {
     const { command, args, env } = JSON.parse(settings('stdio')).mcpServers.earshot
     expect(command).toBe('earshot')
+    const [program = '', ...first] = EARSHOT
     const transport = new StdioClientTransport({
-      command: process.execPath,
-      args: [resolve(ROOT, 'src/cli.ts'), ...args],
+      command: program,
+      args: [...first, ...args],
       env: { ...env, EARSHOT_USER_TOKEN: userToken },
     })
     const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } })

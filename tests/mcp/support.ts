@@ -1,11 +1,12 @@
 /** The official clients of both generations, connected to a test server. */
-import { resolve } from 'node:path'
+
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport as OldStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import { EARSHOT } from '../support/executable.ts'
 
 export type Action = 'accept' | 'decline' | 'cancel'
 
@@ -53,11 +54,10 @@ export function connectTo(generation: Generation, to: Address, user: User): Prom
   return generation === 'new' ? connectNew(to, user) : connectOld(to, user)
 }
 
-const CLI = resolve(import.meta.dir, '../../src/cli.ts')
-
 /** `earshot mcp` with these variables. */
 export function mcpProcess(env: Readonly<Record<string, string>>) {
-  return { command: process.execPath, args: [CLI, 'mcp'], env: { ...env } }
+  const [command = '', ...args] = EARSHOT
+  return { command, args: [...args, 'mcp'], env: { ...env } }
 }
 
 /** A client that starts `process` and talks to it on its standard input and output. */

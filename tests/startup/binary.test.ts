@@ -1,10 +1,12 @@
 /** The executable of `bun run build`, alone in a folder: it contains the whole service. */
+
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { build } from '../../scripts/build.ts'
 import { TEXT_PROCESS } from '../../src/analyze/text-process.ts'
 import { startChromium } from '../support/chromium.ts'
 import { eventually } from '../support/eventually.ts'
+import { executable } from '../support/executable.ts'
 import { type Service, useServices } from '../support/process.ts'
 import { testRawHosts } from '../support/raw-hosts.ts'
 import { applicationKeys, childrenOf, demoCredentials, processesNaming } from './facts.ts'
@@ -14,13 +16,13 @@ setDefaultTimeout(120_000)
 describe('executable', () => {
   const services = useServices()
   const dataDir = join(services.folder, 'data')
-  const executable = join(services.folder, 'earshot')
+  const earshot = join(services.folder, 'earshot')
   let service: Service
 
   beforeAll(async () => {
-    await build(executable)
+    copyFileSync(executable(), earshot)
     // Without arguments it starts the service. Its folder is empty but for the executable.
-    const alone = { command: [executable], cwd: services.folder }
+    const alone = { command: [earshot], cwd: services.folder }
     service = await services.start({ ...alone, env: { WARM_UP: 'true' } })
   })
 
@@ -113,13 +115,13 @@ describe('executable', () => {
   })
 
   test('unpacks nothing on the second start and has the data', async () => {
-    const again = await services.start({ command: [executable, 'serve'] })
+    const again = await services.start({ command: [earshot, 'serve'] })
     expect(await applicationKeys(again.baseUrl, demoCredentials(dataDir))).toEqual(['demo'])
     expect(await again.kill()).toBe(0)
   })
 
   test('kill -9 of the whole process group: its servers end within 15 s', async () => {
-    const killed = await services.start({ command: [executable], group: true })
+    const killed = await services.start({ command: [earshot], group: true })
     expect(processesNaming(dataDir).length).toBeGreaterThan(1)
     await killed.killGroup()
     await eventually(() => processesNaming(dataDir).length === 0, { deadlineMs: 15_000 })

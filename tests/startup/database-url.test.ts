@@ -1,9 +1,11 @@
 /** Processes that share the database in DATABASE_URL: migration, endpoints of each role, and shutdown. */
+
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { MIGRATIONS } from '../../sql/migrations.ts'
 import { createTestDatabase, type TestDatabase, testServer } from '../support/database.ts'
+import { EARSHOT } from '../support/executable.ts'
 import { useServices } from '../support/process.ts'
 
 setDefaultTimeout(60_000)
@@ -20,7 +22,7 @@ describe('with DATABASE_URL', () => {
     const migrations = await Promise.all(
       Array.from({ length: 10 }, () =>
         services.start({
-          command: [process.execPath, 'src/cli.ts', 'migrate'],
+          command: [...EARSHOT, 'migrate'],
           ready: 'none',
           env: { DATABASE_URL: database.url },
         }),

@@ -3,6 +3,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { executable } from '../support/executable.ts'
 import { useServices } from '../support/process.ts'
 import { postgresPid, processesNaming } from './facts.ts'
 
@@ -24,11 +25,8 @@ describe('data folder', () => {
     return { status: ready.status, owner: Number(owner), output: service.output() }
   }
 
-  test('with spaces, commas and quotes, and too long for a socket address', async () => {
-    const dataDir = join(
-      services.folder,
-      `it's a "folder", with spaces ${'and a long name '.repeat(8)}`.trim(),
-    )
+  test('with spaces, commas and a quote, and too long for a socket address', async () => {
+    const dataDir = join(services.folder, `it's a folder, with spaces ${'and a long name '.repeat(8)}`.trim())
     const { status, output } = await startAndStop(dataDir)
     expect(status).toBe('ready')
     expect(output).toContain(dataDir)
@@ -53,6 +51,18 @@ describe('data folder', () => {
       } finally {
         await Bun.$`rm -rf ${open}`
       }
+    },
+  )
+
+  test.each(['a "folder"', 'a $folder', 'a `folder`', 'a fol\\der'])(
+    'called %p is refused with one line by the executable, which unpacks PostgreSQL there',
+    async (name) => {
+      const env = { DATA_DIR: join(services.folder, name) }
+      const service = await services.start({ command: [executable()], ready: 'none', env })
+      expect(await service.exited).toBe(1)
+      expect(service.output()).toMatch(
+        /^The embedded PostgreSQL cannot run from the folder .+: set DATA_DIR .+\n$/,
+      )
     },
   )
 

@@ -1,8 +1,10 @@
 /** The embedded servers after their process is killed or their folder disappears. */
+
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually } from '../support/eventually.ts'
+import { EARSHOT } from '../support/executable.ts'
 import { useServices } from '../support/process.ts'
 import { applicationKeys, demoCredentials, postgresPid, processesNaming } from './facts.ts'
 
@@ -63,7 +65,7 @@ describe('kill -9 of the whole process group', () => {
     const service = await services.start()
     const command = async () => {
       const run = await services.start({
-        command: [process.execPath, 'src/cli.ts', 'servers', 'stop', '--json'],
+        command: [...EARSHOT, 'servers', 'stop', '--json'],
         ready: 'none',
       })
       expect(await run.exited).toBe(0)

@@ -1,6 +1,8 @@
 /** The first way into a fresh service, as real processes: the link of the banner, the link of the command, and what the logs show of both. */
+
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { resolve } from 'node:path'
+import { EARSHOT } from '../support/executable.ts'
 import { authorizePath, decide, newProof, postForm, REDIRECT, registered } from '../support/oauth-client.ts'
 import { type Service, useServices } from '../support/process.ts'
 import { createVisitor } from '../support/visitor.ts'
@@ -22,7 +24,7 @@ describe('a fresh service', () => {
 
   /** Runs a command beside the service. */
   async function command(...words: string[]): Promise<{ code: number; output: string }> {
-    const child = Bun.spawn([process.execPath, 'src/cli.ts', ...words], {
+    const child = Bun.spawn([...EARSHOT, ...words], {
       cwd: ROOT,
       env: {
         PATH: process.env.PATH ?? '',

@@ -9,6 +9,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { eventually } from './eventually.ts'
+import { EARSHOT } from './executable.ts'
 
 const ROOT = resolve(import.meta.dir, '../..')
 const START_TIMEOUT_MS = 60_000
@@ -16,7 +17,7 @@ const START_TIMEOUT_MS = 60_000
 const URL_IN_OUTPUT = /^\s*Address\s+https?:\/\/\S+:(\d+)$/m
 
 export interface ServiceOptions {
-  /** Default: the source tree, `bun src/cli.ts serve`. */
+  /** Default: `earshot serve`. */
   readonly command?: readonly string[]
   /** The folder in which it runs. Default: the source tree. */
   readonly cwd?: string
@@ -73,7 +74,7 @@ export function useServices(): Services {
 
 function spawnService(folder: string, options: ServiceOptions): Service {
   let output = ''
-  const child = Bun.spawn([...(options.command ?? [process.execPath, 'src/cli.ts', 'serve'])], {
+  const child = Bun.spawn([...(options.command ?? [...EARSHOT, 'serve'])], {
     cwd: options.cwd ?? ROOT,
     // Only these variables: a variable of the developer's shell must not change a test.
     env: {

@@ -1,8 +1,9 @@
 /** Text processes that the servers of one test process share, because each takes a second of CPU to load its models. */
-import { createTextProcesses, type TextProcesses } from '../../src/analyze/text-process.ts'
+import { createTextProcesses, TEXT_PROCESS, type TextProcesses } from '../../src/analyze/text-process.ts'
 import { TextWorkError } from '../../src/analyze/text-work.ts'
+import { EARSHOT } from './executable.ts'
 
-const shared = createTextProcesses()
+const shared = createTextProcesses({ command: [...EARSHOT, TEXT_PROCESS] })
 
 /** Text work of one server. `close` ends the jobs of this server only. */
 export function shareTextProcesses(): TextProcesses {

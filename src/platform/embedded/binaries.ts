@@ -25,6 +25,9 @@ export interface Binaries {
 /** Name of the archive that `scripts/build.ts` puts into the executable. */
 const ARCHIVE = /^postgres-(.+)\.tar\.zst$/
 
+/** `initdb` runs its neighbour through the shell, in double quotes. */
+const SPECIAL_IN_QUOTES = /["$`\\]/
+
 const PLATFORM = `${process.platform}-${process.arch}`
 
 /**
@@ -119,6 +122,11 @@ function nameOf(blob: Blob): string {
   return basename((blob as Blob & { readonly name?: string }).name ?? '')
 }
 
+/** @throws StartError for a path that the programs cannot be run from */
 function installedFolder(dataDir: string, version: string): string {
+  if (SPECIAL_IN_QUOTES.test(dataDir))
+    throw new StartError(
+      `The embedded PostgreSQL cannot run from the folder ${dataDir}: set DATA_DIR to one without the characters " $ \` \\`,
+    )
   return join(dataDir, 'bin', `postgres-${version}`)
 }

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { connect, type Sql } from '../../../src/platform/db/pool.ts'
 import { eventually } from '../../support/eventually.ts'
+import { EARSHOT } from '../../support/executable.ts'
 import { type PrivateRedis, startPrivateRedis } from '../../support/private-redis.ts'
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 import { freePort, type PrivatePostgres, startPrivatePostgres } from './private-postgres.ts'
@@ -68,7 +69,7 @@ export async function startCluster(): Promise<Cluster> {
     WORKER_THREADS: '1',
     WARM_UP: 'false',
   }
-  const api = supervise(['src/cli.ts', 'serve'], { ...environment, ROLE: 'api', PORT: String(port) })
+  const api = supervise([...EARSHOT, 'serve'], { ...environment, ROLE: 'api', PORT: String(port) })
   const baseUrl = `http://127.0.0.1:${port}`
   await eventually(() => isReady(baseUrl), { deadlineMs: 60_000 })
   const sql = connect({ url: postgres.url }, { max: 4, applicationName: 'trial' })
@@ -76,7 +77,7 @@ export async function startCluster(): Promise<Cluster> {
     create table probe (
       id bigserial primary key, key text not null, seq bigint not null, token text not null, part int not null
     )`
-  const worker = () => supervise([FAULTY_SERVICE], { ...environment, ROLE: 'worker' })
+  const worker = () => supervise([process.execPath, FAULTY_SERVICE], { ...environment, ROLE: 'worker' })
   const workers = [worker(), worker()]
   return {
     baseUrl,
@@ -136,11 +137,11 @@ function processState(pid: number): string {
   }
 }
 
-function supervise(args: readonly string[], env: Readonly<Record<string, string>>): Supervised {
+function supervise(command: readonly string[], env: Readonly<Record<string, string>>): Supervised {
   let ending = false
   let restarts = 0
   const spawn = () =>
-    Bun.spawn([process.execPath, ...args], {
+    Bun.spawn([...command], {
       cwd: ROOT,
       env,
       stdin: 'ignore',
