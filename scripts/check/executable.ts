@@ -11,6 +11,10 @@ export interface Executable extends AsyncDisposable {
   readonly path: string
 }
 
+/** Whether the selected test files may start the service. Unit tests do not. */
+export const needsExecutable = (files: readonly string[]) =>
+  files.some((file) => !file.startsWith('tests/unit/'))
+
 /** Builds it in a temporary folder, which disposing removes. @throws Error with the output of a build that failed */
 export async function buildExecutable(root: string, signal: AbortSignal): Promise<Executable> {
   const folder = await mkdtemp(join(tmpdir(), 'earshot-executable-'))

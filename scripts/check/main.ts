@@ -3,7 +3,7 @@
  * check, lint, unused code) counts as one failed check when it fails and as nothing when it passes.
  */
 import type { Duration } from './durations.ts'
-import { buildExecutable } from './executable.ts'
+import { buildExecutable, needsExecutable } from './executable.ts'
 import {
   chromiumFor,
   ffmpegFor,
@@ -85,11 +85,11 @@ async function runAllTests(
     speechFor(root, files)
     snippetToolsFor(files)
     await using servers = await startServers(redis, signal)
-    await using executable = await buildExecutable(root, signal)
+    await using executable = needsExecutable(files) ? await buildExecutable(root, signal) : null
     const environment = {
       ...servers.environment,
       TEST_CHROMIUM: chromium ?? '',
-      TEST_EXECUTABLE: executable.path,
+      TEST_EXECUTABLE: executable?.path ?? '',
     }
     return await runTests(root, files, environment, signal)
   } catch (error) {
