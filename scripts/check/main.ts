@@ -91,7 +91,7 @@ async function runAllTests(
       TEST_CHROMIUM: chromium ?? '',
       TEST_EXECUTABLE: executable?.path ?? '',
     }
-    return await runTests(root, files, environment, signal)
+    return await runTests(root, files, { environment, signal })
   } catch (error) {
     if (signal.aborted) return { passed: 0, skipped: 0, failed: [], broken: [], slowest: [] }
     const failure = error instanceof ToolMissing ? error.message : Bun.inspect(error)

@@ -22,8 +22,10 @@ export interface TestCounts {
 const TEST_TIMEOUT_MS = 60_000
 /** How many of the slowest files are named. */
 const SLOWEST = 10
-/** Test files at a time: some more than there are cores, since most of them wait for a server, a process or a clock now and then. */
-const TOGETHER = availableParallelism() + 1
+/** Test files at a time: more than there are cores, since most of them wait for a server, a process or a clock now and then. */
+const TOGETHER = availableParallelism() + 2
+/** These measure how long something takes. They run one after another when the others have ended, which would disturb them. */
+const MEASURING = /^tests\/budget\//
 
 /** Test files whose path contains one of the filters; all without filters. Relative to `root`, sorted. */
 export function selectTests(root: string, filters: readonly string[]): readonly string[] {
@@ -32,21 +34,40 @@ export function selectTests(root: string, filters: readonly string[]): readonly 
   return all.filter((file) => filters.some((filter) => file.includes(filter.replace(/^\.\//, ''))))
 }
 
-/** Runs the files in parallel processes; their output passes through, without that of passing tests. */
-export async function runTests(
+export interface TestRun {
+  readonly environment: Readonly<Record<string, string>>
+  readonly signal: AbortSignal
+  /** Default: `inherit`, without the output of tests that pass. */
+  readonly output?: 'inherit' | 'ignore'
+}
+
+/** Runs the files in parallel processes, and those that measure at the end. */
+export async function runTests(root: string, files: readonly string[], run: TestRun): Promise<TestCounts> {
+  if (files.length === 0) return nothingRan('no test file matches')
+  const measuring = files.filter((file) => MEASURING.test(file))
+  const others = files.filter((file) => !MEASURING.test(file))
+  const first = others.length === 0 ? null : await runTogether(root, others, TOGETHER, run)
+  const second = measuring.length === 0 ? null : await runTogether(root, measuring, 1, run)
+  return sumOf([first, second].filter((counts) => counts !== null))
+}
+
+async function runTogether(
   root: string,
   files: readonly string[],
-  environment: Readonly<Record<string, string>>,
-  signal: AbortSignal,
-  output: 'inherit' | 'ignore' = 'inherit',
+  together: number,
+  { environment, signal, output = 'inherit' }: TestRun,
 ): Promise<TestCounts> {
-  if (files.length === 0) return nothingRan('no test file matches')
   const folder = mkdtempSync(join(tmpdir(), 'earshot-report-'))
   const [report, timings] = [join(folder, 'report.xml'), join(folder, 'timings.json')]
   try {
     writeFileSync(timings, JSON.stringify(expectedTimings(root, files)))
     const child = Bun.spawn(
-      [process.execPath, 'test', ...runnerOptions(report, timings), ...files.map((file) => `./${file}`)],
+      [
+        process.execPath,
+        'test',
+        ...runnerOptions(together, report, timings),
+        ...files.map((file) => `./${file}`),
+      ],
       {
         cwd: root,
         env: { ...process.env, ...environment, NODE_ENV: 'test' },
@@ -70,9 +91,9 @@ export async function runTests(
  * Files that one process runs share its modules (`--no-isolate`): loading and compiling the service anew for each file took a quarter
  * of the time. A file must therefore leave nothing behind.
  */
-function runnerOptions(report: string, timings: string): readonly string[] {
+function runnerOptions(together: number, report: string, timings: string): readonly string[] {
   return [
-    `--parallel=${TOGETHER}`,
+    `--parallel=${together}`,
     `--timings=${timings}`,
     '--update-timings',
     '--no-orphans',
@@ -98,6 +119,19 @@ function judge(files: readonly string[], report: Report | null, timings: string,
     failed: report.failed,
     broken,
     slowest: slowestOf(timings, report.files, SLOWEST),
+  }
+}
+
+function sumOf(runs: readonly TestCounts[]): TestCounts {
+  return {
+    passed: runs.reduce((sum, { passed }) => sum + passed, 0),
+    skipped: runs.reduce((sum, { skipped }) => sum + skipped, 0),
+    failed: runs.flatMap(({ failed }) => failed),
+    broken: runs.flatMap(({ broken }) => broken),
+    slowest: runs
+      .flatMap(({ slowest }) => slowest)
+      .sort((a, b) => b.seconds - a.seconds)
+      .slice(0, SLOWEST),
   }
 }
 

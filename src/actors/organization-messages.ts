@@ -40,6 +40,14 @@ export function listWaitingMessages(
     limit ${limit + 1}`
 }
 
+/** Makes due now what was sent with a delay that ends within `withinMs`. Failed messages keep their pause. The sweep finds them. */
+export async function bringForward(sql: Query, organizationId: string, withinMs: number): Promise<void> {
+  await sql`
+    update actor_message set available_at = now()
+    where organization_id = ${organizationId} and attempts = 0
+      and available_at > now() and available_at < now() + ${withinMs}::int * interval '1 millisecond'`
+}
+
 export interface OwnDeadLetter {
   readonly key: string
   readonly seq: number

@@ -1,7 +1,7 @@
 /** Waits until the workers have nothing left to do for the demo. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { DEFAULT_OPTIONS } from '../actors/options.ts'
-import { listWaitingMessages } from '../actors/organization-messages.ts'
+import { bringForward, listWaitingMessages } from '../actors/organization-messages.ts'
 import { countLiveWorkers } from '../actors/worker-statements.ts'
 import type { OwnService } from './demo-service.ts'
 
@@ -27,6 +27,8 @@ export async function waitUntilIdle(
   const end = performance.now() + LONGEST_MS
   for (let quiet = 0; quiet < QUIET_POLLS; ) {
     if (performance.now() > end) return false
+    // Real senders may go on, and are waited for. The demo does not.
+    await bringForward(own.container.sql, organizationId, SOON_MS)
     const count = await countSoon(own, organizationId)
     onWaiting(count)
     quiet = count === 0 ? quiet + 1 : 0

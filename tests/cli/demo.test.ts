@@ -10,7 +10,7 @@ import { EARSHOT } from '../support/executable.ts'
 import { createRecord, createSource, putPerson } from '../support/feedback.ts'
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'
 
-/** The analysis of the whole demo takes half a minute on a quiet machine. */
+/** The analysis of the whole demo takes a quarter of a minute on a quiet machine. */
 setDefaultTimeout(300_000)
 
 const ROOT = resolve(import.meta.dir, '../..')

@@ -21,7 +21,7 @@ async function check(files: Readonly<Record<string, string | object>>, filters: 
       typeof body === 'string' ? `import { afterAll, test } from 'bun:test'\n${body}` : JSON.stringify(body),
     )
   const selected = selectTests(root, filters)
-  return runTests(root, selected, {}, new AbortController().signal, 'ignore')
+  return runTests(root, selected, { environment: {}, signal: new AbortController().signal, output: 'ignore' })
 }
 
 const GOOD = `test('good', () => {})`
@@ -44,6 +44,17 @@ test('a file that does not load, holds no test or ends the process is a failure'
   expect(counts.passed).toBe(1)
   expect(counts.broken.map(({ name }) => name)).toEqual(['tests/empty.test.ts', 'tests/load.test.ts'])
   expect(counts.failed.join()).toStartWith('tests/ends.test.ts › ')
+})
+
+test('files that measure run at the end, and count like the others', async () => {
+  const ends = `test('bad', () => { throw new Error('no') })`
+  const counts = await check({ 'a.test.ts': GOOD, 'budget/b.test.ts': GOOD, 'budget/c.test.ts': ends })
+  expect(counts).toMatchObject({ passed: 2, failed: ['tests/budget/c.test.ts › bad'], broken: [] })
+  expect(counts.slowest.map(({ file }) => file).sort()).toEqual([
+    'tests/a.test.ts',
+    'tests/budget/b.test.ts',
+    'tests/budget/c.test.ts',
+  ])
 })
 
 test('an error after the last test is a failure', async () => {
