@@ -7,6 +7,7 @@ import { TEXT_PROCESS } from '../../src/analyze/text-process.ts'
 import { startChromium } from '../support/chromium.ts'
 import { eventually } from '../support/eventually.ts'
 import { executable } from '../support/executable.ts'
+import { TRACES } from '../support/otlp.ts'
 import { type Service, useServices } from '../support/process.ts'
 import { testRawHosts } from '../support/raw-hosts.ts'
 import { applicationKeys, childrenOf, demoCredentials, processesNaming } from './facts.ts'
@@ -64,6 +65,36 @@ describe('executable', () => {
     } finally {
       await chromium.stop()
     }
+  })
+
+  test('answers every operation of the OpenAPI document that reads and needs no path', async () => {
+    const { apiKey } = demoCredentials(dataDir)
+    const { paths } = (await (await fetch(`${service.baseUrl}/openapi.json`)).json()) as {
+      readonly paths: Readonly<Record<string, { readonly get?: object }>>
+    }
+    const reads = Object.keys(paths).filter((path) => paths[path]?.get !== undefined && !path.includes('{'))
+    expect(reads.length).toBeGreaterThan(30)
+    const abort = new AbortController()
+    const init = { headers: { 'x-service-api-key': apiKey }, signal: abort.signal }
+    const statuses = await Promise.all(
+      reads.map(async (path) => [path, (await fetch(service.baseUrl + path, init)).status] as const),
+    )
+    // The event stream goes on.
+    abort.abort()
+    expect(statuses.filter(([, status]) => status >= 500)).toEqual([])
+    expect(statuses.filter(([, status]) => status === 200).length).toBeGreaterThan(20)
+  })
+
+  test('contains the widget, and the decoder of OpenTelemetry', async () => {
+    expect((await fetch(`${service.baseUrl}/widget/earshot.js`)).status).toBe(200)
+    const headers = {
+      'content-type': 'application/x-protobuf',
+      'x-service-agent-key': demoCredentials(dataDir).agentSecret,
+    }
+    const send = (body: Uint8Array<ArrayBuffer>) =>
+      fetch(`${service.baseUrl}${TRACES}`, { method: 'POST', headers, body })
+    expect((await send(new Uint8Array())).status).toBe(200)
+    expect((await send(Uint8Array.of(0xff))).status).toBe(400)
   })
 
   test('contains the pages of the website', async () => {
