@@ -226,7 +226,6 @@ export async function deleteRecord(
   return rows.length === 1
 }
 
-/** @returns the number of deleted records */
 /** Gives at most `limit` records of one person to another. @returns how many */
 export async function moveRecords(
   tx: Tx,
@@ -248,6 +247,7 @@ export async function moveRecords(
   return count
 }
 
+/** @returns the number of deleted records */
 export async function deleteRecordsOf(tx: Tx, organizationId: string, personId: number): Promise<number> {
   const { count } = await tx`
     delete from feedback_record

@@ -3,12 +3,13 @@
  *
  * A folder that the caller may not see answers 404, never 403.
  */
+import type { Deps } from '../container.ts'
 import type { Alongside } from '../platform/db/alongside.ts'
 import type { TimeSlice } from '../platform/db/keyset.ts'
-import type { Query, Sql } from '../platform/db/pool.ts'
+import type { Query } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
-import { isUuid, type NewId } from '../platform/ids.ts'
+import { isUuid } from '../platform/ids.ts'
 import { nameOf } from '../platform/validation/names.ts'
 import { isRecordingAmong } from '../recordings/among.ts'
 import type { CreateFolder, UploadBatch } from './model.ts'
@@ -17,11 +18,7 @@ import * as store from './store.ts'
 export type { FolderRow, Viewer } from './store.ts'
 export type Folders = ReturnType<typeof createFolders>
 
-export interface FoldersDeps {
-  readonly sql: Sql
-  readonly reads: Query
-  readonly newId: NewId
-}
+export type FoldersDeps = Pick<Deps, 'sql' | 'reads' | 'newId'>
 
 export function createFolders({ sql, reads, newId }: FoldersDeps) {
   return {

@@ -2,6 +2,7 @@
  * Sessions of agent conversations, in the state in which their actors find them. SQL stores them as ingestion does, and
  * turns run directly in transactions.
  */
+
 import { transactionWithOutbox } from '../../src/actors/mailbox.ts'
 import {
   type ActorDefinition,
@@ -15,6 +16,7 @@ import { type AgentSettings, DEFAULT_SETTINGS } from '../../src/agents/settings.
 import type { Json, Sql } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
+import { SILENT_NOTIFIER } from './identity.ts'
 
 export interface TestApplication {
   readonly organizationId: string
@@ -212,8 +214,7 @@ export async function giveUpAnalysis(
 
 /** Puts messages into mailboxes, as a use case does. */
 export async function sendMessages(sql: Sql, newMessages: readonly NewMessage[]): Promise<void> {
-  const notifier = { name: 'postgres', notify: () => {}, close: async () => {} } as const
-  await transactionWithOutbox({ sql, notifier }, (_, outbox) => outbox.send(newMessages))
+  await transactionWithOutbox({ sql, notifier: SILENT_NOTIFIER }, (_, outbox) => outbox.send(newMessages))
 }
 
 export async function sessionRow(sql: Sql, id: string) {

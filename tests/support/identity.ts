@@ -2,12 +2,16 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Notifier } from '../../src/actors/types.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
 import { createIdentity, type Identity } from '../../src/identity/service.ts'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import { connect, type Sql } from '../../src/platform/db/pool.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
+
+/** Wakes nobody. */
+export const SILENT_NOTIFIER: Notifier = { name: 'postgres', notify: () => {}, close: async () => {} }
 
 export interface IdentityProcess {
   readonly identity: Identity
@@ -30,12 +34,11 @@ export function openIdentity(options: IdentityProcessOptions): IdentityProcess {
   const config = loadConfig({ DATA_DIR: dataDir, LOG_LEVEL: 'silent', ...options.env })
   const log = createLog('silent', 'test')
   const sql = connect({ url: options.databaseUrl }, { max: 4, applicationName: 'test-identity' })
-  const notifier = { name: 'postgres' as const, notify: () => {}, close: async () => {} }
   const clock = options.clock ?? systemClock
   return {
     config,
     sql,
-    identity: createIdentity({ sql, notifier, config, clock, newId, log }),
+    identity: createIdentity({ sql, notifier: SILENT_NOTIFIER, config, clock, newId, log }),
     async close() {
       await sql.end({ timeout: 5 })
       if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })

@@ -1,4 +1,5 @@
 /** Changes of people beside the turns of the actor, and titles of a model server that obeys customers or fails. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { createConversations } from '../../src/agents/reads/service.ts'
@@ -8,6 +9,7 @@ import { newId } from '../../src/platform/ids.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
 import { createThemes } from '../../src/themes/service.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { SILENT_NOTIFIER } from '../support/identity.ts'
 import {
   addOrganization,
   addRecord,
@@ -45,10 +47,9 @@ async function open(options: ThemesOptions = {}, texts: readonly string[] = [...
   for (const text of texts) await add(text)
   const turns = createThemesRunner(sql, organizationId, options)
   const deps = { sql, reads: sql, newId, clock: systemClock, log: createLog('silent', 'test') }
-  const notifier = { name: 'postgres' as const, notify: () => {}, close: async () => {} }
   const folders = createFolders(deps)
   const conversations = createConversations({ ...deps, folders })
-  const people = createThemes({ ...deps, notifier, folders, conversations })
+  const people = createThemes({ ...deps, notifier: SILENT_NOTIFIER, folders, conversations })
   const viewer = { kind: 'organization' as const, organizationId }
   const list = () =>
     people.list(viewer, {

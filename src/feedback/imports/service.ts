@@ -176,7 +176,11 @@ function noImport(): never {
 async function stateOf(query: Query, row: store.ImportRow): Promise<ImportState | null> {
   const { organizationId, uploadId: id } = row
   const upload = await findFileUpload(query, { organizationId, id })
-  return upload === undefined ? null : { row, upload, phase: phaseOf(row, upload) }
+  if (upload === undefined) return null
+  // Both may have ended between the two reads. Then the row has the reason.
+  const isBehind = row.endedAt === null && (upload.phase === 'failed' || upload.phase === 'cancelled')
+  const now = isBehind ? ((await store.findImport(query, row)) ?? row) : row
+  return { row: now, upload, phase: phaseOf(now, upload) }
 }
 
 function phaseOf(row: store.ImportRow, { phase }: FileUpload): ImportPhase {
