@@ -76,9 +76,9 @@ if (process.argv[2] === 'curve') {
   const others = [...all.filter((one) => !isUsual(one)), ...(await prepare(endings, embed))]
   const ended = await endedItems([...judged, ...factsBy(whole, others)], short, embed)
   const unseenEnds = crossEnding(ended)
-  const certain = certaintyFor(unseenEnds)
-  await write('ending.json', weightsOf([], [...given, ...endings], trainEnding(ended), { certain }))
+  const certainty = certaintyFor(unseenEnds)
+  await write('ending.json', weightsOf([], [...given, ...endings], trainEnding(ended), { certainty }))
   console.log(curveLine(usual.length, scoresOf(unseen)))
   console.log(`thresholds ${JSON.stringify(judge.thresholds)}`)
-  console.log(`outcomes: ${rightOf(unseenEnds, certain).toFixed(3)} right, resolved from ${certain}`)
+  console.log(`outcomes: ${rightOf(unseenEnds, certainty).toFixed(3)} right, ${JSON.stringify(certainty)}`)
 }

@@ -1,20 +1,23 @@
-/** Trains the head for the outcome of conversations, and chooses from which likelihood on it says one. */
+/** Trains the head for the outcome of conversations, and chooses from which score on it calls one resolved. */
 import { join } from 'node:path'
 import { scoredOf } from '../../src/analyze/builtin/analyze.ts'
 import type { Embed } from '../../src/analyze/builtin/embed.ts'
 import {
+  type Certainty,
   type EndInput,
   endInputOf,
   outcomeOf,
   outcomeScores,
-  textsOfEnd,
+  repliesOf,
 } from '../../src/analyze/builtin/ending.rules.ts'
+import { END_NGRAM_SIZE, endWordsOf } from '../../src/analyze/builtin/ending-words.rules.ts'
 import { isTrouble } from '../../src/analyze/builtin/short.rules.ts'
 import { OUTCOMES, type Outcome } from '../../src/analyze/insight.ts'
 import { rounded } from './examples.ts'
 import { type TrainedHead, trainHead } from './head.ts'
 import type { JudgedItem } from './judge.ts'
 import { TRAINING, type Training } from './network.ts'
+import type { NgramTraining } from './ngrams.ts'
 import { isUsual } from './short.ts'
 
 /** Conversations only for this head. */
@@ -22,6 +25,7 @@ export const ENDINGS = join(import.meta.dir, '../../data/insight/endings')
 
 /** Chosen by cross-validation. */
 const OF_ENDING: Training = { ...TRAINING, hidden: 64, epochs: 15, weightOfKind: 1 }
+const NGRAMS_OF_ENDING: NgramTraining = { size: END_NGRAM_SIZE, weightOfKind: 1 }
 
 export interface EndedItem extends EndInput {
   readonly file: string
@@ -40,27 +44,32 @@ export async function endedItems(
   for (const { read, facts } of judged) {
     const { outcome } = read.item
     if (outcome === null) continue
-    const texts = textsOfEnd(read.reading)
-    const replies = (await embed(texts.slice(1))).map(rounded)
-    const last = read.pieces.filter(({ piece }) => piece.index === read.reading.messages.at(-1)?.index)
-    const isInTrouble = isTrouble(last.map(({ piece, embedding }) => scoredOf(piece, embedding, short)))
-    const pieces = last.map(({ embedding }) => embedding)
+    const words = endWordsOf(read.reading)
+    const replies = (await embed(repliesOf(words))).map(rounded)
+    const ofMessage = (at: number) =>
+      read.pieces.filter(({ piece }) => piece.index === read.reading.messages.at(at)?.index)
+    const messages = [-1, -2].map((at) => ofMessage(at).map(({ embedding }) => embedding))
+    const isInTrouble = isTrouble(
+      ofMessage(-1).map(({ piece, embedding }) => scoredOf(piece, embedding, short)),
+    )
     ended.push({
       file: read.file,
       outcome,
       labels: Float32Array.from(OUTCOMES, (one) => (one === outcome ? 1 : 0)),
-      ...endInputOf({ facts, texts, replies, pieces, isInTrouble }),
+      ...endInputOf({ facts, words, replies, messages, isInTrouble }),
     })
   }
   return ended
 }
 
-export const trainEnding = (items: readonly EndedItem[]): TrainedHead => trainHead(items, OF_ENDING)
+export const trainEnding = (items: readonly EndedItem[]): TrainedHead =>
+  trainHead(items, OF_ENDING, NGRAMS_OF_ENDING)
 
 /** What a head says of an item that it was not trained with. */
 export interface UnseenEnd {
   readonly right: Outcome
   readonly scores: Float32Array
+  readonly isInTrouble: boolean
 }
 
 /** The scores of each item, by a head that was trained on the other authors only. */
@@ -70,23 +79,37 @@ export function crossEnding(items: readonly EndedItem[]): readonly UnseenEnd[] {
     const head = trainEnding(items.filter((one) => one.file !== file))
     return items
       .filter((one) => one.file === file)
-      .map((one) => ({ right: one.outcome, scores: outcomeScores(head, one) }))
+      .map((one) => ({
+        right: one.outcome,
+        scores: outcomeScores(head, one),
+        isInTrouble: one.isInTrouble,
+      }))
   })
 }
 
 /** Of those that failed at most this part may be called resolved. */
 const MOST_FAILED_CALLED_RESOLVED = 0.015
+/** Scores that are tried. Above 1 nothing is called resolved. */
+const STEPS = Array.from({ length: 51 }, (_, step) => (50 + step + (step === 50 ? 1 : 0)) / 100)
 
-/** From which score on a conversation is called resolved, so that hardly a failed one is. */
-export function certaintyFor(unseen: readonly UnseenEnd[]): number {
+/** The scores from which on most conversations have the right outcome, while hardly a failed one is called resolved. */
+export function certaintyFor(unseen: readonly UnseenEnd[]): Certainty {
   const failed = unseen.filter(({ right }) => right === 'unresolved')
-  const called = (certain: number) =>
-    failed.filter(({ scores }) => outcomeOf(scores, certain) === 'resolved').length
-  const steps = Array.from({ length: 100 }, (_, step) => step / 100)
-  return steps.find((step) => called(step) <= failed.length * MOST_FAILED_CALLED_RESOLVED) ?? 1
+  const mistakes = (certainty: Certainty) =>
+    failed.filter((one) => sayOf(one, certainty) === 'resolved').length
+  const candidates = STEPS.flatMap((usual) =>
+    STEPS.filter((step) => step >= usual).map((inTrouble) => ({ usual, inTrouble })),
+  )
+  const allowed = candidates.filter((one) => mistakes(one) <= failed.length * MOST_FAILED_CALLED_RESOLVED)
+  const rated = allowed.map((one) => ({ ...one, right: rightOf(unseen, one) }))
+  const { usual, inTrouble } = rated.reduce((best, one) => (one.right > best.right ? one : best))
+  return { usual, inTrouble }
 }
 
+const sayOf = ({ scores, isInTrouble }: UnseenEnd, certainty: Certainty) =>
+  outcomeOf(scores, isInTrouble, certainty)
+
 /** Part of the items whose outcome is said rightly. */
-export function rightOf(unseen: readonly UnseenEnd[], certain: number): number {
-  return unseen.filter(({ right, scores }) => outcomeOf(scores, certain) === right).length / unseen.length
+export function rightOf(unseen: readonly UnseenEnd[], certainty: Certainty): number {
+  return unseen.filter((one) => sayOf(one, certainty) === one.right).length / unseen.length
 }

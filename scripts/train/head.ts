@@ -12,7 +12,7 @@ import type { Row } from './corpus.ts'
 import type { Example } from './examples.ts'
 import { averagePrecision, type Scored } from './measure.ts'
 import { TRAINING, type Training, trainNetwork } from './network.ts'
-import { trainNgrams } from './ngrams.ts'
+import { type NgramTraining, OF_KINDS, trainNgrams } from './ngrams.ts'
 import { createRandom, shuffled } from './random.ts'
 
 export interface TrainedHead {
@@ -20,8 +20,12 @@ export interface TrainedHead {
   readonly ngrams: Float32Array
 }
 
-export function trainHead(examples: readonly Example[], training: Training = TRAINING): TrainedHead {
-  return { layers: trainNetwork(examples, training), ngrams: trainNgrams(examples) }
+export function trainHead(
+  examples: readonly Example[],
+  training: Training = TRAINING,
+  ofNgrams: NgramTraining = OF_KINDS,
+): TrainedHead {
+  return { layers: trainNetwork(examples, training), ngrams: trainNgrams(examples, ofNgrams) }
 }
 
 /** How likely a piece has each kind. */

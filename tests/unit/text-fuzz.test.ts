@@ -10,7 +10,8 @@ import { compileRedaction } from '../../src/agents/events/redaction.ts'
 import { redactNamesInText } from '../../src/agents/events/redaction-json.ts'
 import { clausesOf } from '../../src/analyze/builtin/clauses.rules.ts'
 import { ENGLISH } from '../../src/analyze/builtin/cues/english.ts'
-import { endInputOf, textsOfEnd } from '../../src/analyze/builtin/ending.rules.ts'
+import { endInputOf } from '../../src/analyze/builtin/ending.rules.ts'
+import { endNgramsOf, endWordsOf } from '../../src/analyze/builtin/ending-words.rules.ts'
 import { factsOf } from '../../src/analyze/builtin/facts.rules.ts'
 import { formOf, ngramsOf } from '../../src/analyze/builtin/features.rules.ts'
 import { findingsByRules } from '../../src/analyze/builtin/findings.rules.ts'
@@ -255,17 +256,23 @@ const EVERYTHING = {
   findings: [QUOTED],
 } as const
 
-const NO_END = { facts: new Float32Array(), replies: [], pieces: [], isInTrouble: false }
+const NO_END = { facts: new Float32Array(), replies: [], messages: [], isInTrouble: false }
 const NO_COLUMNS = { externalId: null, email: null, timestamp: null, columns: new Map() }
 
 /** By file below `src`, then by function. */
 const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   'analyze/builtin/clauses.rules.ts': { clausesOf: { length: MAX_TEXT, read: clausesOf } },
   'analyze/builtin/ending.rules.ts': {
-    textsOfEnd: { length: 20_000, read: (text) => textsOfEnd(readSubject(conversationOf(text))) },
     endInputOf: {
       length: 20_000,
-      read: (text) => endInputOf({ ...NO_END, texts: textsOfEnd(readSubject(conversationOf(text))) }),
+      read: (text) => endInputOf({ ...NO_END, words: endWordsOf(readSubject(conversationOf(text))) }),
+    },
+  },
+  'analyze/builtin/ending-words.rules.ts': {
+    endWordsOf: { length: 20_000, read: (text) => endWordsOf(readSubject(conversationOf(text))) },
+    endNgramsOf: {
+      length: 20_000,
+      read: (text) => endNgramsOf(endWordsOf(readSubject(conversationOf(text)))),
     },
   },
   'analyze/builtin/facts.rules.ts': {
@@ -850,7 +857,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
     'unpackMatrix',
   ],
   // Scores, which are numbers.
-  'analyze/builtin/ending.rules.ts': ['outcomeOf', 'outcomeScores'],
+  'analyze/builtin/ending.rules.ts': ['outcomeOf', 'outcomeScores', 'repliesOf'],
   'analyze/builtin/outcome.rules.ts': ['judge'],
   'analyze/eval/bound.rules.ts': ['lowerBound'],
   'analyze/eval/score.rules.ts': ['outcomeFigures', 'precisionOf', 'recallOf', 'score'],

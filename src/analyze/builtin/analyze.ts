@@ -10,7 +10,8 @@ import { JAPANESE } from './cues/japanese.ts'
 import { PORTUGUESE } from './cues/portuguese.ts'
 import { SPANISH } from './cues/spanish.ts'
 import type { Embed } from './embed.ts'
-import { type Ending, endInputOf, outcomeOf, outcomeScores, textsOfEnd } from './ending.rules.ts'
+import { type Ending, endInputOf, outcomeOf, outcomeScores, repliesOf } from './ending.rules.ts'
+import { endWordsOf } from './ending-words.rules.ts'
 import { factsOf } from './facts.rules.ts'
 import { ngramsOf } from './features.rules.ts'
 import { type FoundByRule, findingsByRules } from './findings.rules.ts'
@@ -59,15 +60,15 @@ export async function analyzeSubjects(
   if (scorer === null) return read.map(({ insight }) => insight)
   const texts = read.map(textsToEmbed)
   const embeddings = await scorer.embed(
-    texts.flatMap(({ pieces, end }) => [...pieces.map(({ text }) => text), ...end.slice(1)]),
+    texts.flatMap(({ pieces, replies }) => [...pieces.map(({ text }) => text), ...replies]),
   )
   let done = 0
   const next = () => embeddings[done++] ?? new Float32Array()
   return read.map((one, index) => {
-    const { pieces = [], end = [] } = texts[index] ?? {}
+    const { pieces = [], replies = [] } = texts[index] ?? {}
     const scored = pieces.map((piece) => scoredOf(piece, next(), scorer.head))
-    const replies = end.slice(1).map(next)
-    return one.isEnglish ? readAgain(one, { scored, end, replies }, scorer) : one.insight
+    const embedded = { scored, replies: replies.map(next) }
+    return one.isEnglish ? readAgain(one, embedded, scorer) : one.insight
   })
 }
 
@@ -75,7 +76,7 @@ export async function analyzeSubjects(
 function textsToEmbed({ reading, isEnglish }: Read) {
   return {
     pieces: isEnglish ? piecesOf(reading, ENGLISH) : [],
-    end: isEnglish && reading.channel !== 'feedback' ? textsOfEnd(reading) : [],
+    replies: isEnglish && reading.channel !== 'feedback' ? repliesOf(endWordsOf(reading)) : [],
   }
 }
 
@@ -123,15 +124,13 @@ export function scoredOf(piece: Piece, embedding: Float32Array, head: Head): Sco
 
 interface Embedded {
   readonly scored: readonly Scored[]
-  /** Texts of the end: the customer's last message, then what the company said. */
-  readonly end: readonly string[]
-  /** Embeddings of what the company said. */
+  /** Embeddings of what the company said around the customer's last message. */
   readonly replies: readonly Float32Array[]
 }
 
 function readAgain(
   { reading, byRules, insight }: Read,
-  { scored, end, replies }: Embedded,
+  { scored, replies }: Embedded,
   { judge: trained, short, ending }: Scorer,
 ): Insight {
   const { channel } = reading
@@ -142,11 +141,15 @@ function readAgain(
   )
   const findings = withShort(found, byRules, ofShort, channel)
   const sentiment = likelySentiment(trained, facts)
-  const ofLast = scored.filter(({ piece }) => piece.index === reading.messages.at(-1)?.index)
-  const pieces = ofLast.map(({ embedding }) => embedding)
-  const isInTrouble = isTrouble(ofLast.map(({ piece, embedding }) => scoredOf(piece, embedding, short)))
-  const ofEnd = endInputOf({ facts, texts: end, replies, pieces, isInTrouble })
-  const outcome = channel === 'feedback' ? null : outcomeOf(outcomeScores(ending, ofEnd), ending.certain)
+  const ofMessage = (at: number) =>
+    scored.filter(({ piece }) => piece.index === reading.messages.at(at)?.index)
+  const messages = [-1, -2].map((at) => ofMessage(at).map(({ embedding }) => embedding))
+  const isInTrouble = isTrouble(
+    ofMessage(-1).map(({ piece, embedding }) => scoredOf(piece, embedding, short)),
+  )
+  const ofEnd = endInputOf({ facts, words: endWordsOf(reading), replies, messages, isInTrouble })
+  const outcome =
+    channel === 'feedback' ? null : outcomeOf(outcomeScores(ending, ofEnd), isInTrouble, ending.certainty)
   const isGrievance =
     findings.some(({ rating }) => rating === 'negative') &&
     !findings.some(({ rating }) => rating === 'positive')

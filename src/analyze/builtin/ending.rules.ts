@@ -4,34 +4,33 @@
  * `scripts/train.ts` makes the weights out of `data/insight/items` and `data/insight/endings`.
  */
 import { OUTCOMES, type Outcome } from '../insight.ts'
-import { DIMENSIONS, ngramsOf } from './features.rules.ts'
-import { applyHead, applyNetwork, applyNgrams, EMBEDDING_SCALE, type Layers } from './head.rules.ts'
-import type { Reading } from './reading.rules.ts'
+import { END_NGRAM_SIZE, type EndWords, endNgramsOf } from './ending-words.rules.ts'
+import { DIMENSIONS } from './features.rules.ts'
+import { applyNetwork, applyNgrams, EMBEDDING_SCALE, type Layers } from './head.rules.ts'
 
-/** UTF-16 code units of the end of the customer's last message. */
-const MAX_LAST = 300
-/** UTF-16 code units of the beginning of the company's words. What they offer or refuse mostly stands there. */
-const MAX_REPLY = 100
+/** UTF-16 code units of the company's words that are embedded, which costs time. */
+const MAX_EMBEDDED = 100
 /** From this length on a message is long. */
 const LONG = 200
 
-/** What the n-grams count beside the network. Chosen by cross-validation. */
-const NGRAM_VOTE = 1
-
-const [RESOLVED, UNRESOLVED] = [OUTCOMES.indexOf('resolved'), OUTCOMES.indexOf('unresolved')]
+/** From which score on a conversation is called resolved. To call a failed one resolved is the worst mistake. */
+export interface Certainty {
+  readonly usual: number
+  /** If the last message speaks of trouble. */
+  readonly inTrouble: number
+}
 
 export interface Ending {
   readonly layers: Layers
   readonly ngrams: Float32Array
-  /** From which score on a conversation is called resolved. To call a failed one resolved is the worst mistake. */
-  readonly certain: number
+  readonly certainty: Certainty
 }
 
 /** What the weights are applied to. */
 export interface EndInput {
   readonly input: Float32Array
   readonly ngrams: Uint32Array
-  /** True if the last message surely speaks of trouble. Then nothing is resolved. */
+  /** True if the last message speaks of trouble, by the head for short messages. */
   readonly isInTrouble: boolean
 }
 
@@ -39,38 +38,28 @@ export interface EndInput {
 export interface EndFacts {
   /** Of the whole conversation, as for the judge. */
   readonly facts: Float32Array
-  /** By `textsOfEnd`. */
-  readonly texts: readonly string[]
-  /** Embeddings of the company's texts. */
+  readonly words: EndWords
+  /** Embeddings of `repliesOf`. */
   readonly replies: readonly Float32Array[]
-  /** Embeddings of the pieces of the last message. Their mean stands for it, which costs nothing. */
-  readonly pieces: readonly Float32Array[]
+  /** Embeddings of the pieces of the customer's last message, and of the one before. Their means stand for these, which costs nothing. */
+  readonly messages: readonly (readonly Float32Array[])[]
   readonly isInTrouble: boolean
 }
 
-/** The customer's last message, the company's words before it and after it; masked, in lower case, and empty where there are none. */
-export function textsOfEnd({ messages, endsWithReply, lastReply }: Reading): readonly string[] {
-  const last = messages.at(-1)
-  return [
-    plain(last?.masked ?? '').slice(-MAX_LAST),
-    plain(last?.reply ?? '').slice(0, MAX_REPLY),
-    plain(endsWithReply ? (lastReply ?? '') : '').slice(0, MAX_REPLY),
-  ]
-}
+/** The company's words before and after the customer's last message, as they are embedded. */
+export const repliesOf = ({ before, after }: EndWords): readonly string[] =>
+  [before, after].map((text) => text.slice(0, MAX_EMBEDDED))
 
-const plain = (text: string) => text.toLowerCase().replace(/\s+/g, ' ').trim()
-
-export function endInputOf({ facts, texts, replies, pieces, isInTrouble }: EndFacts): EndInput {
-  const [last = ''] = texts
-  const embeddings = [meanOf(pieces), ...replies]
+export function endInputOf({ facts, words, replies, messages, isInTrouble }: EndFacts): EndInput {
+  const { last, before, after } = words
+  const embeddings = [...messages.map(meanOf), ...replies]
   const numbers = [
     ...facts,
-    ...texts.flatMap((text) => [text === '' ? 0 : 1, text.endsWith('?') ? 1 : 0]),
+    ...[last, before, after].flatMap((text) => [text === '' ? 0 : 1, text.endsWith('?') ? 1 : 0]),
     Math.min(1, last.length / LONG),
     ...embeddings.flatMap((embedding) => Array.from(embedding, (value) => value * EMBEDDING_SCALE)),
   ]
-  const ngrams = new Set(texts.flatMap((text, place) => (text === '' ? [] : [...ngramsOf(text, place)])))
-  return { input: Float32Array.from(numbers), ngrams: Uint32Array.from(ngrams), isInTrouble }
+  return { input: Float32Array.from(numbers), ngrams: endNgramsOf(words), isInTrouble }
 }
 
 function meanOf(vectors: readonly Float32Array[]): Float32Array {
@@ -82,23 +71,24 @@ function meanOf(vectors: readonly Float32Array[]): Float32Array {
   return mean
 }
 
-/**
- * The score of each outcome, from 0 to 1, in the order of `OUTCOMES`. That of `resolved` is 0 if the last message is trouble, or if the
- * network or the n-grams rather say `unresolved`.
- */
+/** The share of each outcome, together 1, in the order of `OUTCOMES`. */
 export function outcomeScores(
   { layers, ngrams }: Pick<Ending, 'layers' | 'ngrams'>,
   end: EndInput,
 ): Float32Array {
-  const voters = [applyNetwork(layers, end.input), applyNgrams(ngrams, end.ngrams)] as const
-  const scores = applyHead(...voters, NGRAM_VOTE)
-  const isDenied = voters.some((votes) => (votes[UNRESOLVED] ?? 0) > (votes[RESOLVED] ?? 0))
-  if (isDenied || end.isInTrouble) scores[RESOLVED] = 0
-  return scores
+  const ofNgrams = applyNgrams(ngrams, end.ngrams, END_NGRAM_SIZE)
+  const odds = applyNetwork(layers, end.input).map((vote, at) => Math.exp((vote + (ofNgrams[at] ?? 0)) / 2))
+  const sum = odds.reduce((total, one) => total + one, 0)
+  return odds.map((one) => one / sum)
 }
 
 /** The likeliest outcome; the next one instead of a `resolved` that is not certain. */
-export function outcomeOf(scores: Float32Array, certain: number): Outcome {
+export function outcomeOf(
+  scores: Float32Array,
+  isInTrouble: boolean,
+  { usual, inTrouble }: Certainty,
+): Outcome {
+  const certain = isInTrouble ? inTrouble : usual
   const scoreOf = (outcome: Outcome) => scores[OUTCOMES.indexOf(outcome)] ?? 0
   const allowed = OUTCOMES.filter((outcome) => outcome !== 'resolved' || scoreOf(outcome) >= certain)
   return allowed.reduce((best, outcome) => (scoreOf(outcome) > scoreOf(best) ? outcome : best), 'unclear')

@@ -30,42 +30,38 @@ export function formOf(clauses: readonly Clause[], channel: Channel, language: C
   return Float32Array.from(facts, Number)
 }
 
-/** Hash values of n-grams are below this. */
+/** Hash values of the n-grams of a piece are below this. */
 export const NGRAM_SIZE = 1 << 15
 
 const MAX_WORDS = 60
 const SHORTEST = 3
 const LONGEST = 5
-/** More than there are sorts of n-grams. */
-const SORTS = 4
+const SORT = { word: 1, pair: 2, characters: 3 } as const
 
-/**
- * Hash values of words, pairs of words, and runs of 3 to 5 characters within words. No value occurs twice.
- * @param place a small number; the same words in another place have other values
- */
-export function ngramsOf(text: string, place = 0): Uint32Array {
+/** Hash values of words, pairs of words, and runs of 3 to 5 characters within words. No value occurs twice. */
+export function ngramsOf(text: string): Uint32Array {
   const words = text.match(/[\p{L}\p{N}']{1,20}|[?!]|\p{Extended_Pictographic}/gu) ?? []
   const hashes = new Set<number>()
   let before = '^'
   for (const word of words.slice(0, MAX_WORDS)) {
-    hashes.add(hashOf(word, place * SORTS + 1))
-    hashes.add(hashOf(`${before} ${word}`, place * SORTS + 2))
+    hashes.add(hashOf(word, SORT.word))
+    hashes.add(hashOf(`${before} ${word}`, SORT.pair))
     before = word
     const framed = `<${word}>`
     for (let length = SHORTEST; length <= LONGEST; length++) {
       for (let at = 0; at + length <= framed.length; at++) {
-        hashes.add(hashOf(framed.slice(at, at + length), place * SORTS + 3))
+        hashes.add(hashOf(framed.slice(at, at + length), SORT.characters))
       }
     }
   }
-  hashes.add(hashOf(`${before} $`, place * SORTS + 2))
+  hashes.add(hashOf(`${before} $`, SORT.pair))
   return Uint32Array.from(hashes)
 }
 
-/** FNV-1a with a final mix, for each sort of n-gram another one. */
-function hashOf(text: string, sort: number): number {
+/** FNV-1a with a final mix, for each sort of n-gram another one. @returns a number below `size`, a power of two */
+export function hashOf(text: string, sort: number, size = NGRAM_SIZE): number {
   let hash = 2166136261 ^ sort
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 16777619)
   hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
-  return (hash ^ (hash >>> 12)) & (NGRAM_SIZE - 1)
+  return (hash ^ (hash >>> 12)) & (size - 1)
 }

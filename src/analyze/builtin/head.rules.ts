@@ -33,10 +33,10 @@ export function inputOf(embedding: Float32Array, form: Float32Array): Float32Arr
 const NGRAM_VOTE = 0.6
 
 /** How likely each answer is, from 0 to 1: of a piece each kind, in the order of `KINDS`. */
-export function applyHead(network: Float32Array, ngrams: Float32Array, ngramVote = NGRAM_VOTE): Float32Array {
+export function applyHead(network: Float32Array, ngrams: Float32Array): Float32Array {
   return network.map((vote, answer) => {
-    const votes = vote + ngramVote * (ngrams[answer] ?? 0)
-    return 1 / (1 + Math.exp(-votes / (1 + ngramVote / 2)))
+    const votes = vote + NGRAM_VOTE * (ngrams[answer] ?? 0)
+    return 1 / (1 + Math.exp(-votes / (1 + NGRAM_VOTE / 2)))
   })
 }
 
@@ -54,13 +54,13 @@ export function applyNetwork(layers: Layers, input: Float32Array): Float32Array 
 }
 
 /** The vote of the n-grams for each answer. `weights`: for each n-gram one for each answer, then the biases. */
-export function applyNgrams(weights: Float32Array, ngrams: Uint32Array): Float32Array {
+export function applyNgrams(weights: Float32Array, ngrams: Uint32Array, size = NGRAM_SIZE): Float32Array {
   const norm = 1 / Math.sqrt(ngrams.length || 1)
-  const answers = weights.length / (NGRAM_SIZE + 1)
+  const answers = weights.length / (size + 1)
   return Float32Array.from({ length: answers }, (_, answer) => {
     let sum = 0
     for (const ngram of ngrams) sum += weights[ngram * answers + answer] ?? 0
-    return sum * norm + (weights[NGRAM_SIZE * answers + answer] ?? 0)
+    return sum * norm + (weights[size * answers + answer] ?? 0)
   })
 }
 

@@ -19,7 +19,7 @@ export const loadHead = (): Head => unpack(usual)
 export const loadShortHead = (): Head => unpack(short)
 
 /** The head for the outcome of conversations. */
-export const loadEnding = (): Ending => ({ ...unpack(ending), certain: ending.certain })
+export const loadEnding = (): Ending => ({ ...unpack(ending), certainty: ending.certainty })
 
 function unpack({ inputs, hidden, first, firstBias, second, secondBias, ngrams }: Packed): Head {
   return {
