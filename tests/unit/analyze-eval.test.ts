@@ -192,7 +192,7 @@ test('the figures of the gate are those of the blind set, and what they let thro
   expect(figures).toMatchObject({ items: items.length, version: second.version })
   const { shown } = evaluationOf(await judge(items, read, signal), 'builtin')
   const outcomes = outcomeFigures(shown)
-  expect(outcomes.right / outcomes.all).toBeGreaterThanOrEqual(0.75)
+  expect(outcomes.right / outcomes.all).toBeGreaterThanOrEqual(0.8)
   expect(outcomes.unclear / outcomes.clear).toBeLessThanOrEqual(0.25)
   expect(outcomes.failedCalledResolved / outcomes.failed).toBeLessThanOrEqual(0.02)
   expect(precisionOf(shown.all) ?? 1).toBeGreaterThanOrEqual(0.85)

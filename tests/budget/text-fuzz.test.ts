@@ -13,7 +13,7 @@ import { ENGLISH } from '../../src/analyze/builtin/cues/english.ts'
 import { endInputOf } from '../../src/analyze/builtin/ending.rules.ts'
 import { endNgramsOf, endWordsOf } from '../../src/analyze/builtin/ending-words.rules.ts'
 import { factsOf } from '../../src/analyze/builtin/facts.rules.ts'
-import { formOf, ngramsOf } from '../../src/analyze/builtin/features.rules.ts'
+import { formOf, hashOf, ngramsOf } from '../../src/analyze/builtin/features.rules.ts'
 import { findingsByRules } from '../../src/analyze/builtin/findings.rules.ts'
 import { hasKind } from '../../src/analyze/builtin/kinds.rules.ts'
 import { languageByWords } from '../../src/analyze/builtin/language.rules.ts'
@@ -288,6 +288,7 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   'analyze/builtin/features.rules.ts': {
     formOf: { length: MAX_TEXT, read: (text) => formOf(clausesOf(text), 'conversation', ENGLISH) },
     ngramsOf: { length: MAX_TEXT, read: ngramsOf },
+    hashOf: { length: MAX_TEXT, read: (text) => hashOf(text, 1) },
   },
   'analyze/builtin/findings.rules.ts': {
     findingsByRules: {
