@@ -28,6 +28,8 @@ interface Candidate {
   readonly text: string
   readonly length: number
   readonly words: ReadonlySet<string>
+  /** True if it has a usable number of words. */
+  readonly isUsual: boolean
 }
 
 /**
@@ -39,9 +41,9 @@ export function pickSentences(
   sentences: readonly string[],
   { most, characters }: { readonly most: number; readonly characters: number },
 ): readonly string[] {
-  const all = sentences.map(toCandidate).filter(({ text }) => text !== '')
+  const all = candidatesOf(sentences)
   const weights = weigh(all)
-  const usual = all.filter(({ text }) => isUsual(text))
+  const usual = all.filter(({ isUsual }) => isUsual)
   const ranked = rank(withoutRepeats(usual.length > 0 ? usual : all), weights)
   const chosen = new Set<Candidate>()
   let left = characters
@@ -112,17 +114,23 @@ function weigh(candidates: readonly Candidate[]): Map<string, number> {
   return weights
 }
 
-function toCandidate(sentence: string, index: number): Candidate {
+/** A sentence that is repeated is read once. */
+function candidatesOf(sentences: readonly string[]): readonly Candidate[] {
+  const known = new Map<string, Omit<Candidate, 'index'>>()
+  return sentences.flatMap((sentence, index) => {
+    const candidate = known.get(sentence) ?? read(sentence)
+    known.set(sentence, candidate)
+    return candidate.text === '' ? [] : [{ ...candidate, index }]
+  })
+}
+
+function read(sentence: string): Omit<Candidate, 'index'> {
   const text = sentence.replace(/\s+/g, ' ').trim()
-  const words = wordsOf(text).filter((word) => word.length > 1 && !COMMON.has(word))
-  return { index, text, length: Array.from(text).length, words: new Set(words) }
-}
-
-function isUsual(text: string): boolean {
-  const count = wordsOf(text).length
-  return count >= MIN_WORDS && count <= MAX_WORDS
-}
-
-function wordsOf(text: string): readonly string[] {
-  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+  const words: readonly string[] = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+  return {
+    text,
+    length: Array.from(text).length,
+    words: new Set(words.filter((word) => word.length > 1 && !COMMON.has(word))),
+    isUsual: words.length >= MIN_WORDS && words.length <= MAX_WORDS,
+  }
 }
