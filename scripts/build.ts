@@ -33,19 +33,17 @@ export async function build(outfile = join(ROOT, 'dist', 'earshot')): Promise<st
   }
 }
 
-/**
- * Compiles a program to one executable. `entries` are the program, its threads and files to embed; relative paths are meant
- * from the root. Entries keep their path from the root, by which the program finds its threads.
- */
-export async function compile(entries: readonly string[], outfile: string): Promise<void> {
+/** @param entries paths of the program, its threads and the files to embed; relative ones start at the root */
+async function compile(entries: readonly string[], outfile: string): Promise<void> {
   const result = await Bun.build({
+    // Entries keep their path from the root, by which the service finds its threads.
     root: ROOT,
     entrypoints: entries.map((path) => resolve(ROOT, path)),
     target: 'bun',
     format: 'esm',
-    // The code is not parsed again at each start: the service and its threads start in half of the time, a text process at once.
+    // Otherwise each start of the service, of a thread and of a text process parses the code again.
     bytecode: true,
-    // The HTTP library reads some names of functions and classes.
+    // The HTTP library reads some names of functions and classes, and the OAuth server compares those of its classes.
     minify: { whitespace: true, syntax: true, identifiers: false, keepNames: true },
     sourcemap: 'inline',
     naming: { asset: '[name].[ext]' },

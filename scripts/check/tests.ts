@@ -47,7 +47,8 @@ export async function runTests(root: string, files: readonly string[], run: Test
   const measuring = files.filter((file) => MEASURING.test(file))
   const others = files.filter((file) => !MEASURING.test(file))
   const first = others.length === 0 ? null : await runTogether(root, others, TOGETHER, run)
-  const second = measuring.length === 0 ? null : await runTogether(root, measuring, 1, run)
+  const isOver = measuring.length === 0 || run.signal.aborted
+  const second = isOver ? null : await runTogether(root, measuring, 1, run)
   return sumOf([first, second].filter((counts) => counts !== null))
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { executable } from '../support/executable.ts'
+import { EARSHOT, EARSHOT_SOURCE, executable } from '../support/executable.ts'
 import { useServices } from '../support/process.ts'
 import { postgresPid, processesNaming } from './facts.ts'
 
@@ -14,8 +14,8 @@ const isRoot = process.geteuid?.() === 0
 describe('data folder', () => {
   const services = useServices()
 
-  async function startAndStop(dataDir: string) {
-    const service = await services.start({ env: { DATA_DIR: dataDir } })
+  async function startAndStop(dataDir: string, program = EARSHOT) {
+    const service = await services.start({ command: [...program, 'serve'], env: { DATA_DIR: dataDir } })
     const ready = (await (await fetch(`${service.baseUrl}/ready`)).json()) as { status: string }
     const owner = Bun.spawnSync(['ps', '-o', 'uid=', '-p', String(postgresPid(dataDir))])
       .stdout.toString()
@@ -53,6 +53,11 @@ describe('data folder', () => {
       }
     },
   )
+
+  test('with double quotes, from source: PostgreSQL runs from its package', async () => {
+    const { status } = await startAndStop(join(services.folder, 'from "source"'), EARSHOT_SOURCE)
+    expect(status).toBe('ready')
+  })
 
   test.each(['a "folder"', 'a $folder', 'a `folder`', 'a fol\\der'])(
     'called %p is refused with one line by the executable, which unpacks PostgreSQL there',

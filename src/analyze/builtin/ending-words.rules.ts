@@ -11,11 +11,11 @@ const MAX_LAST = 300
 const MAX_REPLY = 200
 /** UTF-16 code units of the customer's first message. */
 const MAX_FIRST = 300
-/** Messages longer than this many times `WORDS_A_STEP` words count as equally long. */
+/** The length of the last message counts in steps of `WORDS_A_STEP` words, up to this number of steps. */
 const MAX_STEPS = 9
 const WORDS_A_STEP = 4
-/** From this number on, earlier messages of the customer are many. */
-const MANY = 6
+/** Earlier messages are counted up to this number. */
+const MAX_EARLIER = 6
 
 /** Hash values of the n-grams are below this. */
 export const END_NGRAM_SIZE = 1 << 16
@@ -30,7 +30,7 @@ export interface EndWords {
   readonly after: string
   /** The customer's first message, if it is not the last. */
   readonly first: string
-  /** Messages of the customer before the last. */
+  /** Messages of the customer before the last, at most `MAX_EARLIER`. */
   readonly earlier: number
 }
 
@@ -41,7 +41,7 @@ export function endWordsOf({ messages, endsWithReply, lastReply }: Reading): End
     before: plain(last?.reply ?? '').slice(0, MAX_REPLY),
     after: plain(endsWithReply ? (lastReply ?? '') : '').slice(0, MAX_REPLY),
     first: plain(messages.length > 1 ? (messages[0]?.masked ?? '') : '').slice(0, MAX_FIRST),
-    earlier: Math.min(MANY, Math.max(0, messages.length - 1)),
+    earlier: Math.min(MAX_EARLIER, Math.max(0, messages.length - 1)),
   }
 }
 
