@@ -131,6 +131,7 @@ export function factsOf(
   const first = (type: string) => playable.find(({ codec_type }) => codec_type === type)
   const [video, audio] = [first('video'), first('audio')]
   if (video === undefined && audio === undefined) throw unsupported('the file has neither audio nor video')
+  for (const stream of playable) refuseUnknown(stream)
   // The file has an index but no packets: it was cut off, or the data is in another file.
   if (packets.length === 0)
     throw new MediaError('processing_failed', false, 'the file has an index but no data')
@@ -146,6 +147,12 @@ export function factsOf(
     video: video === undefined ? null : videoOf(video),
     audio: audio === undefined ? null : audioOf(audio),
   }
+}
+
+/** An ffprobe without a decoder names its codec; one that has it refuses the file because of the allowed list. The answer is the same. */
+function refuseUnknown(stream: StreamReport): void {
+  if (stream.codec_type === 'video') codecOf(stream, [...VIDEO_CODECS, ...COVERS])
+  if (stream.codec_type === 'audio') codecOf(stream, AUDIO_CODECS)
 }
 
 function videoOf(stream: StreamReport): VideoStream {

@@ -80,6 +80,8 @@ const MPEG = {
   videoType: 'video/mpeg',
 } as const
 
+export const CONTAINERS: readonly Container[] = [MP4, QUICKTIME, WEBM, OGG, FLAC, WAV, AAC, MP3, MPEG]
+
 /** Number of bytes at the start of a file that determine its type. */
 export const SNIFFED_BYTES = 4_096
 const ID3_HEADER_BYTES = 10

@@ -72,6 +72,13 @@ describe('the checks of probe results', () => {
     expect(refused(() => facts('mp4', [{ ...VIDEO, width, height }]))).toEqual(['processing_failed', false])
   })
 
+  test('the codec of any other stream', () => {
+    const second = { ...VIDEO, index: 2, codec_name: 'qtrle' }
+    expect(refused(() => facts('mp4', [VIDEO, AUDIO, second]))).toEqual(['unsupported_media_type', false])
+    const thumbnails = { ...VIDEO, index: 2, codec_name: 'png' }
+    expect(facts('mp4', [VIDEO, AUDIO, thumbnails]).video?.codec).toBe('h264')
+  })
+
   test.each(['png', 'gif', 'hls', 'none', 7])('the codec %p', (codec_name) => {
     expect(refused(() => facts('mp4', [{ ...VIDEO, codec_name }]))).toEqual(['unsupported_media_type', false])
   })
