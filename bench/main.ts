@@ -4,6 +4,7 @@ import { benchConsole } from './console.ts'
 import { benchCounts } from './counts.ts'
 import { benchHttp } from './http.ts'
 import { benchIngest } from './ingest.ts'
+import { benchInsight } from './insight.ts'
 import { benchOtlp } from './otlp.ts'
 import { benchReads } from './reads.ts'
 import { benchRecordingsList } from './recordings-list.ts'
@@ -25,6 +26,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   console: benchConsole,
   counts: benchCounts,
   ingest: benchIngest,
+  insight: benchInsight,
   otlp: benchOtlp,
   async recordings() {
     await benchTranscripts()

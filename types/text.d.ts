@@ -3,3 +3,8 @@ declare module '*.txt' {
   const source: string
   export default source
 }
+/** A file that is imported `with { type: 'file' }`: the value is the path to read it from. */
+declare module '*.wasm' {
+  const path: string
+  export default path
+}

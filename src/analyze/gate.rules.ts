@@ -1,5 +1,5 @@
 /** Which findings are shown: only where measured precision allows it. Pure. */
-import type { Channel } from '../insight/model.ts'
+import { CHANNELS, type Channel } from '../insight/model.ts'
 import { lowerBound } from './eval/bound.rules.ts'
 import figures from './figures.json'
 import type { Kind, Tier } from './insight.ts'
@@ -21,7 +21,7 @@ export function passesGate([right, wrong]: Measured): boolean {
   return all > 0 && right / all >= MIN_PRECISION && lowerBound(right, all) >= MIN_LOWER_BOUND
 }
 
-/** Findings of the blind set, by `kind/tier` and `kind/tier/channel` for English, by `tier/language` for the others. */
+/** Findings of the blind set, by `kind/tier/channel` for English, by `tier/language` for the others. */
 const MEASURED: Readonly<Record<string, readonly number[]>> = figures.measured
 
 function measured(key: string): Measured {
@@ -29,16 +29,41 @@ function measured(key: string): Measured {
   return [right, wrong]
 }
 
+/** `kind/tier/channel` in which mockery or politeness of the blind set was called praise. One such finding misleads more than others help. */
+const MISLEADING: ReadonlySet<string> = new Set(figures.misleading)
+
+const isEnough = ([right, wrong]: Measured): boolean => right + wrong >= MIN_OF_CHANNEL
+
+/** True if nothing of this sort is shown on the channel, whatever the others say. */
+function isClosed(kind: Kind, tier: Tier, channel: Channel): boolean {
+  const key = `${kind}/${tier}/${channel}`
+  const [right, wrong] = measured(key)
+  return MISLEADING.has(key) || (isEnough([right, wrong]) && right / (right + wrong) < MIN_PRECISION)
+}
+
+/** What decides about findings of a sort by the blind set. Null for findings of a model server, which have no shipped figures. */
+interface Shipped {
+  readonly figures: Measured
+  readonly shown: boolean
+}
+
 /**
- * The shipped figures that decide about findings of this sort. Null for findings of a model server, which have none.
+ * A channel that is closed has its own figures. The others have the figures of all that are open together, which must be enough if one is closed.
  * @param language of the subject. Null, where it cannot be told, counts as English
  */
-function shippedFigures(kind: Kind, tier: Tier, language: string | null, channel: Channel): Measured | null {
+function shipped(kind: Kind, tier: Tier, language: string | null, channel: Channel): Shipped | null {
   if (tier === 'model') return null
-  if (language !== null && language !== 'en') return measured(`${tier}/${language}`)
-  const [right, wrong] = measured(`${kind}/${tier}/${channel}`)
-  const isWorse = right + wrong >= MIN_OF_CHANNEL && right / (right + wrong) < MIN_PRECISION
-  return isWorse ? [right, wrong] : measured(`${kind}/${tier}`)
+  if (language !== null && language !== 'en') {
+    const figures = measured(`${tier}/${language}`)
+    return { figures, shown: passesGate(figures) }
+  }
+  if (isClosed(kind, tier, channel)) return { figures: measured(`${kind}/${tier}/${channel}`), shown: false }
+  const open = CHANNELS.filter((one) => !isClosed(kind, tier, one))
+  const ofOpen = open.map((one) => measured(`${kind}/${tier}/${one}`))
+  const sum = (place: 0 | 1) => ofOpen.reduce((total, figures) => total + figures[place], 0)
+  const together: Measured = [sum(0), sum(1)]
+  const isMeasured = open.length === CHANNELS.length || isEnough(together)
+  return { figures: together, shown: isMeasured && passesGate(together) }
 }
 
 /**
@@ -46,8 +71,7 @@ function shippedFigures(kind: Kind, tier: Tier, language: string | null, channel
  * server have no shipped figures; corrections measure them.
  */
 export function isShown(kind: Kind, tier: Tier, language: string | null, channel: Channel): boolean {
-  const figures = shippedFigures(kind, tier, language, channel)
-  return figures === null || passesGate(figures)
+  return shipped(kind, tier, language, channel)?.shown ?? true
 }
 
 /** From so many verdicts on, an organization's own decide. */
@@ -70,6 +94,6 @@ export function gateOf(
   channel: Channel,
 ): Gate {
   if (own[0] + own[1] >= MIN_VERDICTS) return { shown: passesGate(own), source: 'own', figures: own }
-  const figures = shippedFigures(kind, tier, language, channel)
-  return { shown: isShown(kind, tier, language, channel), source: 'shipped', figures: figures ?? [0, 0] }
+  const { shown, figures } = shipped(kind, tier, language, channel) ?? { shown: true, figures: [0, 0] }
+  return { shown, source: 'shipped', figures }
 }

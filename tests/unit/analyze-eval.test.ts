@@ -9,12 +9,13 @@ import { lowerBound } from '../../src/analyze/eval/bound.rules.ts'
 import { evaluationOf, judge } from '../../src/analyze/eval/evaluate.ts'
 import { measure } from '../../src/analyze/eval/figures.ts'
 import { type Item, ItemError, parseItems } from '../../src/analyze/eval/items.ts'
-import { outcomeFigures, precisionOf, score } from '../../src/analyze/eval/score.rules.ts'
+import { outcomeFigures, precisionOf, recallOf, score } from '../../src/analyze/eval/score.rules.ts'
 import figures from '../../src/analyze/figures.json'
 import { isShown, passesGate } from '../../src/analyze/gate.rules.ts'
-import type { Analyzer, Insight, Kind, Subject } from '../../src/analyze/insight.ts'
+import { type Analyzer, type Insight, KINDS, type Kind, type Subject } from '../../src/analyze/insight.ts'
 import { UsageError } from '../../src/cli/command.ts'
 import { analyzeCommands } from '../../src/cli/commands/analyze.ts'
+import { CHANNELS } from '../../src/insight/model.ts'
 import { textWorkHere } from '../support/text-work.ts'
 
 describe('the lower bound', () => {
@@ -50,17 +51,36 @@ describe('the gate', () => {
     expect(isShown('praise', 'sure', 'xx', 'feedback')).toBe(false)
   })
 
-  test('a kind that is shown passes on all channels together, and is right often enough on each', () => {
-    const measured: Readonly<Record<string, readonly number[]>> = figures.measured
-    const ofKind = (key: string) => [measured[key]?.[0] ?? 0, measured[key]?.[1] ?? 0] as const
-    for (const [key, [right = 0, wrong = 0]] of Object.entries(measured)) {
-      const [kind, tier, channel] = key.split('/')
-      if (channel === undefined || right + wrong < 15) continue
-      expect([key, isShown(kind as Kind, tier as 'sure', 'en', channel as 'feedback')]).toEqual([
-        key,
-        right / (right + wrong) >= 0.85 && passesGate(ofKind(`${kind}/${tier}`)),
-      ])
+  const measured: Readonly<Record<string, readonly number[]>> = figures.measured
+  const misleading: readonly string[] = figures.misleading
+  const of = (key: string) => [measured[key]?.[0] ?? 0, measured[key]?.[1] ?? 0] as const
+
+  test('a channel on which too little is right, or mockery was called praise, is closed; the others pass together', () => {
+    const isClosed = (key: string) => {
+      const [right, wrong] = of(key)
+      return misleading.includes(key) || (right + wrong >= 15 && right / (right + wrong) < 0.85)
     }
+    for (const kind of KINDS) {
+      for (const tier of ['sure', 'likely'] as const) {
+        const keys = CHANNELS.map((channel) => `${kind}/${tier}/${channel}`)
+        const open = keys.filter((key) => !isClosed(key))
+        const [right, wrong] = [0, 1].map((place) =>
+          open.reduce((sum, key) => sum + (of(key)[place] ?? 0), 0),
+        )
+        const figures = [right ?? 0, wrong ?? 0] as const
+        const passes = passesGate(figures) && (open.length === 3 || figures[0] + figures[1] >= 15)
+        for (const [index, channel] of CHANNELS.entries()) {
+          const expected = passes && open.includes(keys[index] ?? '')
+          expect([keys[index], isShown(kind, tier, 'en', channel)]).toEqual([keys[index], expected])
+        }
+      }
+    }
+  })
+
+  test('praise in feedback is closed, where mockery was called praise, and open in conversations', () => {
+    expect(misleading).toContain('praise/likely/feedback')
+    expect(isShown('praise', 'likely', 'en', 'feedback')).toBe(false)
+    expect(isShown('praise', 'likely', 'en', 'conversation')).toBe(true)
   })
 })
 
@@ -188,7 +208,10 @@ test('the figures of the gate are those of the blind set, and what they let thro
   const second = createBuiltInAnalyzer(textWorkHere)
   const read = once(second)
   const readings = [createBuiltInAnalyzer(textWorkHere, 'rules'), read]
-  expect<object>(await measure(items, readings, signal)).toEqual(figures.measured)
+  expect<object>(await measure(items, readings, signal)).toEqual({
+    measured: figures.measured,
+    misleading: figures.misleading,
+  })
   expect(figures).toMatchObject({ items: items.length, version: second.version })
   const { shown } = evaluationOf(await judge(items, read, signal), 'builtin')
   const outcomes = outcomeFigures(shown)
@@ -196,4 +219,7 @@ test('the figures of the gate are those of the blind set, and what they let thro
   expect(outcomes.unclear / outcomes.clear).toBeLessThanOrEqual(0.25)
   expect(outcomes.failedCalledResolved / outcomes.failed).toBeLessThanOrEqual(0.02)
   expect(precisionOf(shown.all) ?? 1).toBeGreaterThanOrEqual(0.85)
+  expect(recallOf(shown.all) ?? 0).toBeGreaterThanOrEqual(0.5)
+  expect(shown.falsePraise.get('sarcasm') ?? 0).toBe(0)
+  expect(shown.falsePraise.get('politeness') ?? 0).toBe(0)
 }, 120_000)
