@@ -15,7 +15,7 @@ const MIN_OF_CHANNEL = 15
 /** Right and wrong findings. */
 export type Measured = readonly [right: number, wrong: number]
 
-/** True if findings with this precision may be shown. 15 of 15 are enough, 14 of 14 are not; so are 19 of 20. */
+/** True if findings with this precision may be shown. 11 of 11 are enough, 10 of 10 are not; so are 19 of 20. */
 export function passesGate([right, wrong]: Measured): boolean {
   const all = right + wrong
   return all > 0 && right / all >= MIN_PRECISION && lowerBound(right, all) >= MIN_LOWER_BOUND

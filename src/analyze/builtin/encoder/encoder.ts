@@ -114,23 +114,17 @@ type Run = readonly (readonly number[])[]
 const rowsOf = (run: Run): number => run.reduce((sum, { length }) => sum + length, 0)
 
 function encodeRun(model: Model, run: Run): readonly Float32Array[] {
+  const { kernel, room, layers, widening } = model
   const rows = rowsOf(run)
   embed(model, run)
-  for (const [index, layer] of model.layers.entries()) {
+  for (const [index, { attentionOutput, innerNorm, inner, innerOutput, ...layer }] of layers.entries()) {
     attend(model, layer, run)
-    if (index === 0) apply(model, model.widening, model.room.state, model.room.state, rows)
-    addTo(model, layer.attentionOutput, model.room.normal, rows)
-    const { innerNorm, inner } = layer
-    model.kernel.normalize(
-      model.room.state,
-      innerNorm.gain,
-      innerNorm.bias,
-      model.room.normal,
-      rows,
-      inner.inner,
-    )
-    apply(model, inner, model.room.normal, model.room.wide, rows, true)
-    if (index < model.layers.length - 1) addTo(model, layer.innerOutput, model.room.wide, rows)
+    if (index === 0) apply(model, widening, room.state, room.state, rows)
+    addTo(model, attentionOutput, room.normal, rows)
+    kernel.normalize(room.state, innerNorm.gain, innerNorm.bias, room.normal, rows, inner.inner)
+    apply(model, inner, room.normal, room.wide, rows, true)
+    // `meansOf` adds the last.
+    if (index < layers.length - 1) addTo(model, innerOutput, room.wide, rows)
   }
   return meansOf(model, run)
 }
@@ -155,7 +149,11 @@ function embed({ kernel, room, weights }: Model, run: Run): void {
 }
 
 /** What the tokens of each text have to do with each other: from `state` to `normal`. */
-function attend(model: Model, { attentionNorm, queriesKeysValues }: StoredLayer, run: Run): void {
+function attend(
+  model: Model,
+  { attentionNorm, queriesKeysValues }: Pick<StoredLayer, 'attentionNorm' | 'queriesKeysValues'>,
+  run: Run,
+): void {
   const { kernel, room } = model
   const width = queriesKeysValues.inner
   const { gain, bias } = attentionNorm
