@@ -14,6 +14,7 @@ let chromium: Chromium
 let page: Page
 let agent: Awaited<ReturnType<typeof openAgent>>
 let recordingId: string
+let theirs: string
 const complaints: string[] = []
 
 beforeAll(async () => {
@@ -49,7 +50,7 @@ beforeAll(async () => {
   })
   page = await chromium.context.newPage()
   page.on('console', (message) => {
-    if (message.type() === 'error') complaints.push(message.text())
+    if (message.type() === 'error') complaints.push(`${message.text()}: ${message.location().url}`)
   })
   page.on('pageerror', (error) => complaints.push(error.message))
 }, 60_000)
@@ -133,9 +134,9 @@ test('a person has one timeline', async () => {
 test('somebody else’s conversation does not exist', async () => {
   const stranger = await openAgent(server)
   const { sessionId } = await stranger.accept([userMessage(1)], { externalSessionId: 'theirs' })
+  theirs = sessionId
   await open(`/conversations/${sessionId}`)
   await page.getByRole('alert').getByText('This does not exist').waitFor()
-  complaints.length = 0
 })
 
 /** Rules of WCAG 2.1, levels A and AA. */
@@ -170,5 +171,6 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
 })
 
 test('the browser had nothing to complain of', () => {
-  expect(complaints).toEqual([])
+  // Each request for the foreign conversation was refused, some of them after the test that made them.
+  expect(complaints.filter((complaint) => !complaint.includes(theirs))).toEqual([])
 })

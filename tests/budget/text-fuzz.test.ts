@@ -10,6 +10,8 @@ import { compileRedaction } from '../../src/agents/events/redaction.ts'
 import { redactNamesInText } from '../../src/agents/events/redaction-json.ts'
 import { clausesOf } from '../../src/analyze/builtin/clauses.rules.ts'
 import { ENGLISH } from '../../src/analyze/builtin/cues/english.ts'
+import { ENCODER_FILES } from '../../src/analyze/builtin/encoder/files.ts'
+import { createTokenizer } from '../../src/analyze/builtin/encoder/tokenizer.rules.ts'
 import { endInputOf } from '../../src/analyze/builtin/ending.rules.ts'
 import { endNgramsOf, endWordsOf } from '../../src/analyze/builtin/ending-words.rules.ts'
 import { factsOf } from '../../src/analyze/builtin/facts.rules.ts'
@@ -269,6 +271,8 @@ const EVERYTHING = {
 const NO_END = { facts: new Float32Array(), replies: [], messages: [], isInTrouble: false }
 const NO_COLUMNS = { externalId: null, email: null, timestamp: null, columns: new Map() }
 
+const tokenize = createTokenizer(await Bun.file(ENCODER_FILES.vocabulary).json())
+
 /** By file below `src`, then by function. */
 const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   'analyze/builtin/clauses.rules.ts': { clausesOf: { length: MAX_TEXT, read: clausesOf } },
@@ -284,6 +288,9 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       length: 20_000,
       read: (text) => endNgramsOf(endWordsOf(readSubject(conversationOf(text)))),
     },
+  },
+  'analyze/builtin/encoder/tokenizer.rules.ts': {
+    createTokenizer: { length: MAX_TEXT, starts: ['', 'x '], read: (text) => tokenize(text) },
   },
   'analyze/builtin/facts.rules.ts': {
     factsOf: {
