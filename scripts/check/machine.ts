@@ -83,52 +83,44 @@ const PYTHON: Tool = {
   brew: ['python'],
 }
 
-/** Path of a Redis server program. @throws ToolMissing */
-export const redisServer = (): string => findOrInstall(REDIS)
-
-/** Path of Chromium, or null if none of the selected test files uses it. @throws ToolMissing */
-export function chromiumFor(files: readonly string[]): string | null {
-  if (!files.some((file) => file.includes('tests/browser/'))) return null
-  return process.env.TEST_CHROMIUM || findOrInstall(CHROMIUM)
+/** Programs whose path the tests are told. */
+export interface Programs {
+  readonly redis: string
+  /** Null if none of the selected test files uses a browser. */
+  readonly chromium: string | null
 }
 
-/** Ensures FFmpeg if one of the selected test files uses media. @throws ToolMissing */
-export function ffmpegFor(root: string, files: readonly string[]): void {
-  const needsIt = (file: string) => /ffmpeg|recordingActor/i.test(readFileSync(join(root, file), 'utf8'))
-  if (files.some(needsIt)) findOrInstall(FFMPEG)
+/**
+ * Finds what the selected test files use, and installs what is missing, all at once. `files` are relative to `root`.
+ * @throws ToolMissing
+ */
+export function providePrograms(root: string, files: readonly string[]): Programs {
+  const sources = files.map((file) => readFileSync(join(root, file), 'utf8'))
+  const uses = (what: RegExp) => sources.some((source) => what.test(source))
+  const runsCommands = files.includes('tests/docs/snippets.test.ts')
+  const hasPages = files.some((file) => file.includes('tests/browser/'))
+  const chromium = process.env.TEST_CHROMIUM || null
+  const needed: readonly (readonly [Tool, boolean])[] = [
+    [REDIS, true],
+    [CHROMIUM, hasPages && chromium === null],
+    [SWIFT, !process.env.S3_TEST_ENDPOINT && uses(/support\/s3\/server\.ts/)],
+    [PYTHON, uses(/support\/python\.ts/)],
+    [FFMPEG, runsCommands || uses(/ffmpeg|recordingActor/i)],
+    [ESPEAK, uses(/support\/recognise\.ts/)],
+    [POCKETSPHINX, uses(/support\/recognise\.ts/)],
+    [JQ, runsCommands],
+    [CURL, runsCommands],
+  ]
+  install(needed.filter(([tool, isNeeded]) => isNeeded && find(tool) === null).map(([tool]) => tool))
+  return { redis: pathOf(REDIS), chromium: hasPages ? (chromium ?? pathOf(CHROMIUM)) : null }
 }
 
-/** Sees to the programs of the documentation's commands where they are run. @throws ToolMissing */
-export function snippetToolsFor(files: readonly string[]): void {
-  if (files.includes('tests/docs/snippets.test.ts'))
-    for (const tool of [JQ, CURL, FFMPEG]) findOrInstall(tool)
-}
-
-/** Ensures Python if one of the selected test files uses it. @throws ToolMissing */
-export function pythonFor(root: string, files: readonly string[]): void {
-  const usesIt = (file: string) => readFileSync(join(root, file), 'utf8').includes('support/python.ts')
-  if (files.some(usesIt)) findOrInstall(PYTHON)
-}
-
-/** Ensures a synthesiser and a recogniser if one of the selected test files uses speech. @throws ToolMissing */
-export function speechFor(root: string, files: readonly string[]): void {
-  const speaks = (file: string) => readFileSync(join(root, file), 'utf8').includes('support/recognise.ts')
-  if (files.some(speaks)) for (const tool of [ESPEAK, POCKETSPHINX]) findOrInstall(tool)
-}
-
-/** Ensures a server with an S3 interface if one of the selected test files starts it. @throws ToolMissing */
-export function s3ServerFor(root: string, files: readonly string[]): void {
-  if (process.env.S3_TEST_ENDPOINT) return
-  const startsOne = (file: string) => readFileSync(join(root, file), 'utf8').includes('support/s3/server.ts')
-  if (files.some(startsOne)) findOrInstall(SWIFT)
-}
-
-function findOrInstall(tool: Tool): string {
-  const found = find(tool)
-  if (found !== null) return found
-  for (const command of installCommands(tool)) {
-    console.log(`Installing ${tool.what}: ${command.join(' ')}`)
-    const { success, stderr } = Bun.spawnSync(command, {
+/** @throws ToolMissing if one of them is still missing */
+function install(missing: readonly Tool[]): void {
+  if (missing.length === 0) return
+  for (const command of installCommands(missing)) {
+    console.log(`Installing ${missing.map(({ what }) => what).join(', ')}: ${command.join(' ')}`)
+    const { success, stderr } = Bun.spawnSync([...command], {
       // Installs the program without starting the distribution's daemon.
       env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
       stdin: 'ignore',
@@ -137,8 +129,13 @@ function findOrInstall(tool: Tool): string {
     })
     if (!success) console.log(stderr.toString().trimEnd())
   }
-  const installed = find(tool)
-  if (installed !== null) return installed
+  for (const tool of missing) pathOf(tool)
+}
+
+/** @throws ToolMissing */
+function pathOf(tool: Tool): string {
+  const path = find(tool)
+  if (path !== null) return path
   throw new ToolMissing(`The tests need ${tool.what}. Install it and run the check again: ${advice(tool)}`)
 }
 
@@ -150,13 +147,14 @@ function find(tool: Tool): string | null {
   return null
 }
 
-function installCommands(tool: Tool): string[][] {
-  if (process.platform === 'darwin' && Bun.which('brew') && tool.brew.length > 0)
-    return [['brew', 'install', ...tool.brew]]
+/** Homebrew gets a command for each, because `--cask` holds for all that a command names. */
+function installCommands(tools: readonly Tool[]): readonly (readonly string[])[] {
+  if (process.platform === 'darwin' && Bun.which('brew'))
+    return tools.filter(({ brew }) => brew.length > 0).map(({ brew }) => ['brew', 'install', ...brew])
   if (process.getuid?.() !== 0 || !Bun.which('apt-get')) return []
   return [
     ['apt-get', 'update', '-q'],
-    ['apt-get', 'install', '-q', '-y', '--no-install-recommends', ...tool.apt],
+    ['apt-get', 'install', '-q', '-y', '--no-install-recommends', ...tools.flatMap(({ apt }) => apt)],
   ]
 }
 

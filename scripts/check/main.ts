@@ -4,16 +4,7 @@
  */
 import type { Duration } from './durations.ts'
 import { buildExecutable, needsExecutable } from './executable.ts'
-import {
-  chromiumFor,
-  ffmpegFor,
-  pythonFor,
-  redisServer,
-  s3ServerFor,
-  snippetToolsFor,
-  speechFor,
-  ToolMissing,
-} from './machine.ts'
+import { providePrograms, ToolMissing } from './machine.ts'
 import { type Outcome, runStep } from './process.ts'
 import { startServers } from './servers.ts'
 import { runTests, selectTests, type TestCounts } from './tests.ts'
@@ -78,12 +69,7 @@ async function runAllTests(
 ): Promise<TestCounts> {
   try {
     const files = selectTests(root, filters)
-    const [redis, chromium] = [redisServer(), chromiumFor(files)]
-    s3ServerFor(root, files)
-    pythonFor(root, files)
-    ffmpegFor(root, files)
-    speechFor(root, files)
-    snippetToolsFor(files)
+    const { redis, chromium } = providePrograms(root, files)
     await using servers = await startServers(redis, signal)
     await using executable = needsExecutable(files) ? await buildExecutable(root, signal) : null
     const environment = {
