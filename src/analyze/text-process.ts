@@ -29,6 +29,8 @@ export interface TextProcessesOptions {
   readonly deadlineMs: number
   /** An idle process ends after this time, to free its memory. */
   readonly idleMs: number
+  /** Niceness (POSIX, 0 to 19) of the process for work that nobody waits for. */
+  readonly backgroundNiceness: number
 }
 
 export interface TextProcesses extends TextWork {
@@ -46,11 +48,10 @@ const DEFAULTS: TextProcessesOptions = {
   processes: 2,
   deadlineMs: 30_000,
   idleMs: 60_000,
+  backgroundNiceness: 10,
 }
 
-/** Niceness of POSIX, from 0 (usual) to 19. */
-const LOW_PRIORITY = 10
-/** A busy machine leaves a tenth of a core to this priority, and loading the trained head alone takes a second of CPU. */
+/** A busy machine leaves a tenth of a core to the background process, and loading the trained head alone takes a second of CPU. */
 const BACKGROUND_PATIENCE = 4
 
 /** The child does not inherit the environment of this process, which contains credentials. */
@@ -62,7 +63,7 @@ export function createTextProcesses(options: Partial<TextProcessesOptions> = {})
   const processes = Array.from({ length: all.processes }, () => new Place(all))
   const places = createFairPlaces(processes)
   const patient = { ...all, deadlineMs: all.deadlineMs * BACKGROUND_PATIENCE }
-  const background = createFairPlaces([new Place(patient, LOW_PRIORITY)])
+  const background = createFairPlaces([new Place(patient, all.backgroundNiceness)])
   const closing = new AbortController()
   return {
     async run<J extends TextJob>(
@@ -104,7 +105,7 @@ class Place {
 
   constructor(
     private readonly options: TextProcessesOptions,
-    private readonly priority = 0,
+    private readonly niceness = 0,
   ) {}
 
   /** One job at a time. */
@@ -133,7 +134,7 @@ class Place {
   }
 
   #start(): Child {
-    const child = startChild(this.options.command, this.priority)
+    const child = startChild(this.options.command, this.niceness)
     this.#child = child
     void child.exited.then(() => {
       if (this.#child === child) this.#child = null
@@ -148,9 +149,9 @@ class Place {
 }
 
 /** Where the system refuses it, the process has the usual priority. */
-function lower(pid: number, priority: number): void {
+function lowerPriority(pid: number, niceness: number): void {
   try {
-    setPriority(pid, priority)
+    setPriority(pid, niceness)
   } catch {}
 }
 
@@ -161,7 +162,7 @@ interface Child {
   readonly exited: Promise<unknown>
 }
 
-function startChild(command: readonly string[], priority: number): Child {
+function startChild(command: readonly string[], niceness: number): Child {
   const child = Bun.spawn([...command], {
     cwd: '/',
     env: ENVIRONMENT,
@@ -170,7 +171,7 @@ function startChild(command: readonly string[], priority: number): Child {
     stderr: 'ignore',
   })
   child.unref()
-  if (priority !== 0) lower(child.pid, priority)
+  if (niceness !== 0) lowerPriority(child.pid, niceness)
   const answers = linesOf(child.stdout)
   return {
     async ask(line) {

@@ -3,7 +3,12 @@ import { createTextProcesses, TEXT_PROCESS, type TextProcesses } from '../../src
 import { TextWorkError } from '../../src/analyze/text-work.ts'
 import { EARSHOT } from './executable.ts'
 
-const shared = createTextProcesses({ command: [...EARSHOT, TEXT_PROCESS] })
+/** They stay until the tests end, and background work has the usual priority: other tests leave no CPU to a lower one. */
+const shared = createTextProcesses({
+  command: [...EARSHOT, TEXT_PROCESS],
+  idleMs: 3_600_000,
+  backgroundNiceness: 0,
+})
 
 /** Text work of one server. `close` ends the jobs of this server only. */
 export function shareTextProcesses(): TextProcesses {
