@@ -15,7 +15,15 @@ import { useServices } from '../support/process.ts'
 import { type Credential, clientOf } from '../support/server.ts'
 import type { Watched } from '../support/watch-process.ts'
 import { filler, hostileBodies } from './support/bodies.ts'
-import { credentialFor, openStage, pathOf, type Stage, type Tenant, watched } from './support/stage.ts'
+import {
+  credentialFor,
+  openStage,
+  pathOf,
+  type Stage,
+  startWatcher,
+  type Tenant,
+  type Watcher,
+} from './support/stage.ts'
 
 setDefaultTimeout(600_000)
 
@@ -29,15 +37,18 @@ const COSTLIEST = ['objects of different names', 'one text']
 
 // Registered before the clean-up of `useServices`, which reports processes that still run.
 afterAll(async () => {
+  await watcher.stop()
   await stage.service.kill()
   await stage.stop()
 })
 const services = useServices()
 let stage: Stage
+let watcher: Watcher
 let tenant: Tenant
 let objects: Readonly<Record<string, unknown>>
 beforeAll(async () => {
   stage = await openStage(services)
+  watcher = await startWatcher(stage.service)
   tenant = await stage.createTenant()
   objects = await stage.objectsOf(tenant)
 })
@@ -48,7 +59,7 @@ const isAnswer = (status: number) => status < 500 || status === 503
 async function expectBudget(name: string, work: () => Promise<void>): Promise<void> {
   let seen: Watched | null = null
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    seen = await watched(stage.service, work)
+    seen = await watcher.during(work)
     if (process.env.EARSHOT_BUDGET_REPORT !== undefined) console.info(name, JSON.stringify(seen))
     expect(seen.maxMemoryMb).toBeLessThan(MAX_MEMORY_MB)
     if (seen.worstMs < MAX_HEALTH_MS && seen.failures === 0) return
@@ -98,7 +109,6 @@ test('every operation that takes a body, with the most hostile ones, all at a ti
     seenLimits.add(maxBytes)
     await Promise.all(bodies.map(({ text }) => send(operation.method, path, credential, text)))
   }
-  // A few operations share a watcher, because its process takes longer to start than most operations take to answer.
   for (let first = 0; first < stage.operations.length; first += WATCHED_TOGETHER) {
     const some = stage.operations.slice(first, first + WATCHED_TOGETHER)
     await expectBudget(some.map(({ id }) => id).join(', '), async () => {
@@ -110,7 +120,7 @@ test('every operation that takes a body, with the most hostile ones, all at a ti
 describe('many bodies at a time', () => {
   // All kinds beside each other, as much as the service takes (120 MB); and the costliest kind alone.
   test.each([
-    ['objects of different names', 12, ['objects of different names']],
+    ['objects of different names', 8, ['objects of different names']],
     [
       'every kind',
       30,
@@ -133,7 +143,7 @@ describe('many bodies at a time', () => {
     const content = JSON.parse(filler('different names', 200_000))
     const events = Array.from({ length: 9 }, (_, index) => userMessage(index, { content }))
     await expectBudget('contents', async () => {
-      const statuses = await ingestTogether(tenant, 30, () => ingestBody(events))
+      const statuses = await ingestTogether(tenant, 12, () => ingestBody(events))
       expect(statuses).toContain(200)
     })
   })
@@ -174,7 +184,7 @@ describe('many bodies at a time', () => {
     const body = JSON.stringify({ transcript, unknown: JSON.parse(filler('empty lists', MB)) })
     await expectBudget('recordings', async () => {
       const statuses = await Promise.all(
-        Array.from({ length: 24 }, () =>
+        Array.from({ length: 12 }, () =>
           send('POST', '/v3/rest/recordings', { apiKey: tenant.apiKey }, body),
         ),
       )
@@ -193,7 +203,7 @@ describe('many bodies at a time', () => {
     const path = `/v3/rest/feedback-sources/${objects.feedbackSourceId}/records`
     await expectBudget('records', async () => {
       const statuses = await Promise.all(
-        Array.from({ length: 60 }, () =>
+        Array.from({ length: 40 }, () =>
           send('POST', path, { apiKey: tenant.apiKey }, JSON.stringify({ fields })),
         ),
       )

@@ -1,5 +1,6 @@
 /** A real service in its own process, with the objects that a body for each operation needs, and a watcher process. */
 import { join } from 'node:path'
+import { linesOf } from '../../../src/analyze/lines.ts'
 import type { Operation } from '../../../src/http/operation.ts'
 import { asOperation } from '../../../src/http/website-operation.ts'
 import { testServer } from '../../support/database.ts'
@@ -94,23 +95,36 @@ export function pathOf(operation: Operation, objects: Readonly<Record<string, un
   )
 }
 
-/** Watches the service while `work` runs. */
-export async function watched(service: Service, work: () => Promise<void>): Promise<Watched> {
+export interface Watcher {
+  /** What the watcher saw while `work` ran. */
+  during(work: () => Promise<void>): Promise<Watched>
+  stop(): Promise<void>
+}
+
+/** Watches a service from a process of its own. */
+export async function startWatcher(service: Service): Promise<Watcher> {
   const script = join(import.meta.dir, '../../support/watch-process.ts')
   const child = Bun.spawn([process.execPath, script, `${service.baseUrl}/health`, String(service.pid)], {
     stdin: 'pipe',
     stdout: 'pipe',
     stderr: 'inherit',
   })
-  const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader()
-  const first = await output.read()
-  try {
-    await work()
-  } finally {
-    await child.stdin.end()
+  const lines = linesOf(child.stdout)
+  const ask = async () => {
+    child.stdin.write('\n')
+    await child.stdin.flush()
+    return JSON.parse((await lines.next()).value ?? '') as Watched
   }
-  let text = first.value ?? ''
-  for (let part = await output.read(); !part.done; part = await output.read()) text += part.value
-  await child.exited
-  return JSON.parse(text.replace('ready', '').trim()) as Watched
+  await lines.next()
+  return {
+    async during(work) {
+      await ask()
+      await work()
+      return ask()
+    },
+    async stop() {
+      await child.stdin.end()
+      await child.exited
+    },
+  }
 }
