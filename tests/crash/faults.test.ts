@@ -20,7 +20,7 @@ const random = createRandom(seed)
 /** Faults at the same time. */
 const LANES = 3
 /** A slow machine keeps sending until this many requests have met the faults or their aftermath. */
-const MIN_SESSIONS = 40
+const MIN_SESSIONS = 24
 
 let cluster: Cluster
 let accounts: readonly [Account, Account]
@@ -33,12 +33,12 @@ beforeAll(async () => {
 afterAll(() => cluster.stop(), 30_000)
 
 test('after every known fault nothing is lost, doubled or out of order', async () => {
-  const load = startLoad(cluster, accounts, { conversations: 12, pauseMs: 100 })
+  const load = startLoad(cluster, accounts, { conversations: 8, pauseMs: 100, probeMs: 120 })
   await everyFault()
   await eventually(() => load.counts.sessions >= MIN_SESSIONS, { deadlineMs: 60_000 })
   await load.stop()
   await cluster.ready()
-  const seconds = await drained(cluster.sql, 100_000)
+  const seconds = await drained(cluster.sql, 200_000)
   console.log(JSON.stringify({ ...load.counts, drainedAfterSeconds: Math.round(seconds * 10) / 10 }))
   const { sessions, accepted, failed } = load.counts
   expect(await audit(cluster.sql, accounts[0], sessions)).toEqual({
@@ -58,7 +58,7 @@ test('after every known fault nothing is lost, doubled or out of order', async (
     'poison_thread',
     'poison_throw',
   ])
-}, 180_000)
+}, 360_000)
 
 /** Poison first, because dead-lettering takes time. */
 async function everyFault(): Promise<void> {

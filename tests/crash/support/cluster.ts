@@ -68,6 +68,8 @@ export async function startCluster(): Promise<Cluster> {
     RATE_LIMIT_AGENT_INGEST: '0',
     WORKER_THREADS: '1',
     WARM_UP: 'false',
+    // Of the text processes of the workers.
+    ...(process.env.TEST_EXECUTABLE ? { TEST_EXECUTABLE: process.env.TEST_EXECUTABLE } : {}),
   }
   const api = supervise([...EARSHOT, 'serve'], { ...environment, ROLE: 'api', PORT: String(port) })
   const baseUrl = `http://127.0.0.1:${port}`

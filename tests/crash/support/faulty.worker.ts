@@ -6,6 +6,7 @@ import { parentPort } from 'node:worker_threads'
 import type { RuntimeOptions } from '../../../src/actors/options.ts'
 import { serveThread } from '../../../src/actors/thread.ts'
 import type { ActorDefinition, LongHandler, Message, ShortHandler } from '../../../src/actors/types.ts'
+import { createRemoteTextWork } from '../../../src/analyze/text-port.ts'
 import { createContainer } from '../../../src/container.ts'
 import { createFeatures } from '../../../src/features.ts'
 import type { Tx } from '../../../src/platform/db/pool.ts'
@@ -17,7 +18,7 @@ const JUMP_EVERY_MS = 200
 const JUMP_HOURS = 12
 /** Between two commits of a long turn: enough for others to take over meanwhile. */
 const IO_MS = 1_500
-const POISON_ATTEMPTS = 3
+const POISON_ATTEMPTS = 2
 /** More often than an innocent message is ever interrupted. */
 const INNOCENT_ATTEMPTS = 1_000
 
@@ -95,8 +96,9 @@ function withProbes(definition: ActorDefinition): ActorDefinition {
 }
 
 letTheClockJump()
-serveThread(parentPort, ({ config, servers, index }) => {
-  const container = createContainer(config, servers, `earshot-thread-${index}`, { redoable: true })
+serveThread(parentPort, ({ config, servers, index, port }) => {
+  const textWork = port === null ? undefined : createRemoteTextWork(port)
+  const container = createContainer(config, servers, `earshot-thread-${index}`, { redoable: true, textWork })
   const { actors, maintenance } = createFeatures(container)
   const options: Partial<RuntimeOptions> = {
     ...FAULTY_OPTIONS,

@@ -69,6 +69,8 @@ export interface LoadOptions {
   readonly conversations: number
   /** Pause of each client between two requests, at most. */
   readonly pauseMs: number
+  /** Pause between two probes. Default: half of `pauseMs`. */
+  readonly probeMs?: number
   /** The number of the first session. Names are never reused. */
   readonly from?: number
 }
@@ -100,7 +102,7 @@ export function startLoad(
         () => void counts.probes++,
         () => {}, // the server is away; whether it was stored is seen in the mailbox
       )
-      await Bun.sleep(options.pauseMs / 2)
+      await Bun.sleep(options.probeMs ?? options.pauseMs / 2)
     }
   }
   const running = Promise.all([...Array.from({ length: options.conversations }, converse), probe()])
