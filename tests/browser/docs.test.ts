@@ -1,6 +1,6 @@
 /** Swagger UI in a real browser: a developer reads /docs, authorises, and sends the first conversation. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type { BrowserContext, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { type Chromium, startChromium } from '../support/chromium.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestServer, type TestApplication, type TestServer, type TestTenant } from '../support/server.ts'
@@ -9,17 +9,16 @@ let server: TestServer
 let tenant: TestTenant
 let application: TestApplication
 let chromium: Chromium
-let browser: BrowserContext
-/** Tests share pages, because loading one takes seconds of CPU. The page of a developer, and one of the width of a telephone. */
+/** Tests share the page, because loading it takes seconds of CPU, and opening an operation as well. */
 let page: Page
-let narrow: Page
 
 beforeAll(async () => {
   server = await startTestServer()
   tenant = await server.createTenant()
   application = await server.createApplication(tenant.organizationId, { agentKey: 'demo' })
   chromium = await startChromium()
-  browser = chromium.context
+  page = await chromium.context.newPage()
+  page.setDefaultTimeout(150_000)
 }, 180_000)
 
 afterAll(async () => {
@@ -27,8 +26,31 @@ afterAll(async () => {
   await server?.stop()
 })
 
+const credential = (header: string) => page.locator('.auth-container', { hasText: header })
+
+/** Opens the dialog of credentials. */
+const openAuthorization = () => page.getByRole('button', { name: 'Authorize' }).first().click()
+
+/** Fills in one credential of the open dialog, which it closes. */
+async function authorize(header: string, secret: string): Promise<void> {
+  const scheme = credential(header)
+  await scheme.locator('input').fill(secret)
+  await scheme.getByRole('button', { name: 'Apply credentials' }).click()
+  await page.getByRole('button', { name: 'Close' }).first().click()
+}
+
+const operation = (path: string) =>
+  page.locator('.opblock').filter({ has: page.locator(`[data-path="${path}"]`) })
+
+/** Swagger UI renders only what is near the window. The filter finds an operation by its path. */
+async function show(path: string): Promise<void> {
+  await page.getByPlaceholder('Filter by tag or path').fill(path)
+  await page.locator('.operations-virtual').waitFor({ state: 'detached' })
+}
+
+const INGEST = '/v3/rest/agent-conversations/ingest'
+
 test('/docs authorises and executes the ingest example, talking to the service only', async () => {
-  page = await browser.newPage()
   const [urls, complaints] = [[] as string[], [] as string[]]
   page.on('request', (request) => urls.push(request.url()))
   page.on('pageerror', (error) => complaints.push(String(error)))
@@ -36,13 +58,10 @@ test('/docs authorises and executes the ingest example, talking to the service o
   page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())))
   await page.goto(`${server.baseUrl}/docs`)
 
-  await page.getByRole('button', { name: 'Authorize' }).first().click()
-  const scheme = page.locator('.auth-container', { hasText: 'X-Service-Agent-Key' })
-  await scheme.locator('input').fill(application.agentSecret)
-  await scheme.getByRole('button', { name: 'Apply credentials' }).click()
-  await page.getByRole('button', { name: 'Close' }).first().click()
+  await openAuthorization()
+  await authorize('X-Service-Agent-Key', application.agentSecret)
 
-  const ingest = page.locator('.opblock', { hasText: '/v3/rest/agent-conversations/ingest' })
+  const ingest = operation(INGEST)
   await ingest.locator('.opblock-summary-control').click()
   await ingest.getByRole('button', { name: 'Execute' }).click()
   const live = ingest.locator('.live-responses-table .response')
@@ -57,15 +76,7 @@ test('/docs authorises and executes the ingest example, talking to the service o
   expect(complaints).toEqual([])
   const { body } = await server.as({ apiKey: tenant.apiKey }).get('/v3/rest/agent-conversations/sessions')
   expect(body.data).toHaveLength(1)
-}, 180_000)
-
-test('/docs keeps the authorisation over a reload', async () => {
-  await page.reload()
-  await page.getByRole('button', { name: 'Authorize' }).first().click()
-  const scheme = page.locator('.auth-container', { hasText: 'X-Service-Agent-Key' })
-  await scheme.getByRole('button', { name: 'Remove authorization' }).waitFor()
-  await page.close()
-}, 180_000)
+}, 300_000)
 
 /** Runs in the page. Elements that are wider than the window and are not inside an element that scrolls. */
 const BEYOND_THE_WINDOW = `
@@ -90,46 +101,40 @@ const MESSAGE_COLUMNS = `
   }
   found`
 
-/** Swagger UI renders only what is near the window. The filter finds an operation by its path. */
-async function show(page: Page, path: string): Promise<void> {
-  await page.getByPlaceholder('Filter by tag or path').fill(path)
-  await page.locator('.operations-virtual').waitFor({ state: 'detached' })
-}
-
 test('/docs fits a window of 390 pixels: nothing wider, no column of single letters', async () => {
-  narrow = await browser.newPage()
-  await narrow.addInitScript('localStorage.clear()')
-  await narrow.setViewportSize({ width: 390, height: 844 })
-  await narrow.goto(`${server.baseUrl}/docs`)
-  await narrow.locator('.opblock').first().waitFor()
-  const operations = [
-    '/v3/rest/agent-conversations/ingest',
-    '/v3/rest/signals',
-    '/v3/rest/recordings/{recordingId}/transcript',
-    '/api/contact',
-  ]
-  for (const path of operations) {
-    await show(narrow, path)
-    const block = narrow.locator('.opblock').filter({ has: narrow.locator(`[data-path="${path}"]`) })
-    await block.first().locator('.opblock-summary-control').click()
-    await block.first().locator('.responses-table').first().waitFor()
+  await page.setViewportSize({ width: 390, height: 844 })
+  const paths = [INGEST, '/v3/rest/signals', '/v3/rest/recordings/{recordingId}/transcript', '/api/contact']
+  for (const path of paths) {
+    await show(path)
+    const block = operation(path).first()
+    // The first test opened its operation, which stays open.
+    if (path !== INGEST) await block.locator('.opblock-summary-control').click()
+    await block.locator('.responses-table').first().waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+    expect(await page.evaluate(BEYOND_THE_WINDOW)).toEqual([])
+    expect(await page.evaluate(MESSAGE_COLUMNS)).toEqual([])
   }
-  expect(await narrow.evaluate('document.documentElement.scrollWidth')).toBe(390)
-  expect(await narrow.evaluate(BEYOND_THE_WINDOW)).toEqual([])
-  expect(await narrow.evaluate(MESSAGE_COLUMNS)).toEqual([])
-}, 300_000)
+}, 600_000)
 
 test('Authorize opens at the API key', async () => {
-  await narrow.getByRole('button', { name: 'Authorize' }).first().click()
-  const first = narrow.locator('.dialog-ux .auth-container').first()
+  await openAuthorization()
+  const first = page.locator('.dialog-ux .auth-container').first()
   expect(await first.textContent()).toContain('X-Service-Api-Key')
   const scrolled = `document.querySelector('.dialog-ux .modal-ux-content').scrollTop`
   const focused = `document.querySelector('.dialog-ux input') === document.activeElement`
   await eventually(async () =>
-    expect([await narrow.evaluate(scrolled), await narrow.evaluate(focused)]).toEqual([0, true]),
+    expect([await page.evaluate(scrolled), await page.evaluate(focused)]).toEqual([0, true]),
   )
-  await narrow.close()
+  await authorize('X-Service-Api-Key', tenant.apiKey)
 }, 120_000)
+
+test('/docs keeps the authorisation over a reload', async () => {
+  await page.reload()
+  await openAuthorization()
+  for (const header of ['X-Service-Agent-Key', 'X-Service-Api-Key'])
+    await credential(header).getByRole('button', { name: 'Remove authorization' }).waitFor()
+  await page.getByRole('button', { name: 'Close' }).first().click()
+}, 300_000)
 
 /**
  * Operations whose examples contain values that must be new. tests/conformance/openapi-rules.test.ts executes the
@@ -138,26 +143,17 @@ test('Authorize opens at the API key', async () => {
 const CREATING = ['/v3/rest/agent-applications', '/v3/rest/metadata/sources', '/v3/rest/recordings']
 
 test('examples can be executed twice; the website comes last', async () => {
-  const page = await browser.newPage()
   const answers: string[] = []
   page.on('response', (response) => {
     if (response.request().method() !== 'GET')
       answers.push(`${new URL(response.url()).pathname} ${response.status() < 300}`)
   })
-  await page.addInitScript((apiKey) => {
-    const schema = { type: 'apiKey', in: 'header', name: 'X-Service-Api-Key' }
-    localStorage.setItem('authorized', JSON.stringify({ apiKey: { name: 'apiKey', schema, value: apiKey } }))
-  }, tenant.apiKey)
-  await page.goto(`${server.baseUrl}/docs`)
-  await page.locator('.opblock-tag').first().waitFor()
   const { tags } = (await server.as('nobody').get('/openapi.json')).body
   expect(tags.at(-1).name).toBe('Website')
   const expected: string[] = []
   for (const path of CREATING) {
-    await show(page, path)
-    const block = page
-      .locator('.opblock-post, .opblock-put')
-      .filter({ has: page.locator(`[data-path="${path}"]`) })
+    await show(path)
+    const block = operation(path).and(page.locator('.opblock-post, .opblock-put'))
     await block.locator('.opblock-summary-control').click()
     for (const _ of [1, 2]) {
       expected.push(`${path} true`)
@@ -165,5 +161,4 @@ test('examples can be executed twice; the website comes last', async () => {
       await eventually(() => expect(answers).toEqual(expected))
     }
   }
-  await page.close()
-}, 300_000)
+}, 600_000)
