@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import axe from 'axe-core'
 import type { Page } from 'playwright-core'
+import { expectAccessible } from '../support/accessibility.ts'
 import { type Chromium, startChromium } from '../support/chromium.ts'
 import { insertTheme } from '../support/insert-theme.ts'
 import { wav } from '../support/media.ts'
@@ -52,26 +52,6 @@ function file(name: string, content: string | Uint8Array): string {
   return path
 }
 
-/** Colours have changed: a frame was drawn, and no transition runs. */
-const SETTLED = `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
-  .then(() => Promise.allSettled(document.getAnimations().map((one) => one.finished)))`
-
-/** Rules of WCAG 2.1, levels A and AA; in both colours, at 390 pixels. */
-async function expectAccessible() {
-  const before = page.viewportSize()
-  await page.setViewportSize({ width: 390, height: 800 })
-  await page.evaluate(axe.source)
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme })
-    await page.evaluate(SETTLED)
-    const run = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] })`
-    const { violations } = await page.evaluate<axe.AxeResults>(run)
-    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
-  }
-  expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
-  if (before !== null) await page.setViewportSize(before)
-}
-
 const CSV =
   'Ticket,Requester,Created,Comment,Score,Note\n' +
   't1,ada@ways.example,2026-01-02T09:00:00Z,The wizard export is far too slow.,7,a\n' +
@@ -84,7 +64,7 @@ describe('a CSV file', () => {
     await page.getByRole('link', { name: 'Import a CSV file' }).click()
     await page.getByRole('heading', { name: 'Import feedback' }).waitFor()
     await page.getByLabel('Name of the source').fill('Help desk')
-    await expectAccessible()
+    await expectAccessible(page)
     // The tests know no types of a browser.
     const dropped = await page.evaluateHandle(`(() => {
       const transfer = new DataTransfer()
@@ -107,11 +87,11 @@ describe('a CSV file', () => {
     await page
       .getByText('Refused: column "Created": must be an RFC 3339 date-time', { exact: false })
       .waitFor()
-    await expectAccessible()
+    await expectAccessible(page)
 
     await page.getByRole('button', { name: 'Import', exact: true }).click()
     await page.getByRole('status').getByText('Imported').waitFor()
-    await expectAccessible()
+    await expectAccessible(page)
     const saving = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Download refused rows' }).click()
     const download = await saving
@@ -146,7 +126,7 @@ describe('a CSV file', () => {
     await page.waitForRequest((request) => request.headers()['upload-offset'] === String(4 * 1024 * 1024))
     await page.reload()
     await page.getByText('The upload is not complete.', { exact: false }).waitFor()
-    await expectAccessible()
+    await expectAccessible(page)
     isCut = false
     offsets.length = 0
     await page.locator('input[type=file]').setInputFiles(path)
@@ -163,14 +143,14 @@ describe('a call', () => {
   test('is uploaded by dropping a file, and plays', async () => {
     await open('/calls')
     await page.getByText('Add a call', { exact: true }).click()
-    await expectAccessible()
+    await expectAccessible(page)
     await page.locator('input[type=file]').setInputFiles(file('First talk.wav', wav(2)))
     await page.waitForURL(/\/calls\/[0-9a-f-]{36}/)
     await page.getByRole('heading', { name: 'First talk' }).waitFor({ timeout: 60_000 })
     await page.locator('.player video').waitFor({ timeout: 60_000 })
     // The library that draws it brings inline styles.
     await page.locator('.wave canvas').first().waitFor()
-    await expectAccessible()
+    await expectAccessible(page)
     expect(complaints.filter((text) => text.includes('Content Security Policy'))).toEqual([])
   }, 120_000)
 
@@ -207,7 +187,7 @@ describe('a call', () => {
     await page.locator('select[name=speaker]').selectOption({ value: '1' })
     await page.getByLabel('Name', { exact: true }).fill('Grace Hopper')
     await page.getByLabel('E-mail address').fill('hopper@ways.example')
-    await expectAccessible()
+    await expectAccessible(page)
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('link', { name: 'Grace Hopper' }).waitFor()
     const { body } = await tenant.key.get(`/v3/rest/recordings/${id}`)
@@ -223,7 +203,7 @@ test('themes are merged and split, and stay as they were edited', async () => {
   await tenant.user.patch(`/v3/rest/themes/${otherThemeId}`, { title: 'Exports end early' })
   await open(`/themes/${themeId}`)
   await page.getByRole('heading', { name: 'Exports crash' }).waitFor()
-  await expectAccessible()
+  await expectAccessible(page)
   const split = page.getByLabel('Split by this')
   await split.first().check()
   await page.getByText('Choose a second quotation', { exact: false }).waitFor()

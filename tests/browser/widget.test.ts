@@ -1,9 +1,9 @@
 /** The widget on a page of another origin, under a strict Content-Security-Policy, in a real browser. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { feedbackIdOf } from '../../src/agents/ingest/visitor-feedback.ts'
 import { FORMS } from '../../src/website/model.ts'
+import { expectNoViolations } from '../support/accessibility.ts'
 import { assistantMessage, eventRows, userMessage } from '../support/agents.ts'
 import { type Chromium, startChromium } from '../support/chromium.ts'
 import { eventually } from '../support/eventually.ts'
@@ -69,20 +69,11 @@ async function storedFeedback(sessionId: string) {
 const said = (text: string) =>
   eventually(async () => ((await page.getByRole('status').textContent()) ?? '').includes(text))
 
-async function expectAccessible(): Promise<void> {
-  // The policy of the page allows no inline script, so axe comes over the protocol of the browser.
-  await page.evaluate(axe.source)
-  const { violations } = await page.evaluate<axe.AxeResults>(
-    `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] })`,
-  )
-  expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
-}
-
 describe('feedback', () => {
   test('by keyboard alone: a thumb, a comment, and the other thumb', async () => {
     const sessionId = await answered('keys')
     await show('<earshot-feedback session="keys" message="a2"></earshot-feedback>')
-    await expectAccessible()
+    await expectNoViolations(page)
     await page.keyboard.press('Tab')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Space')
@@ -91,7 +82,7 @@ describe('feedback', () => {
     await eventually(async () => (await storedFeedback(sessionId))[0]?.rating === 'negative')
     await page.keyboard.press('Tab')
     await page.keyboard.type('It is <b>old</b>.')
-    await expectAccessible()
+    await expectNoViolations(page)
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await eventually(async () => (await storedFeedback(sessionId))[0]?.comment === 'It is <b>old</b>.')
@@ -135,7 +126,7 @@ describe('forms', () => {
     '%s has the fields of the service, labels, and is stored',
     async (name, form) => {
       await show(`<earshot-form form="${name}"></earshot-form>`)
-      await expectAccessible()
+      await expectNoViolations(page)
       const fields = page.locator('input:not(.trap), textarea')
       const names = await fields.evaluateAll((all) =>
         all.map((one) => [one.getAttribute('name') ?? '', one.hasAttribute('required')] as const),

@@ -1,7 +1,6 @@
 /** The console in a real browser, with somebody signed in. */
-import { expect } from 'bun:test'
-import axe from 'axe-core'
 import type { Page } from 'playwright-core'
+import { expectAccessible } from './accessibility.ts'
 import { startChromium } from './chromium.ts'
 import type { TestServer } from './server.ts'
 
@@ -19,12 +18,6 @@ export interface ConsolePage {
   kept(): Promise<string>
   stop(): Promise<void>
 }
-
-/** Colours have changed: a frame was drawn, and no transition runs. */
-const SETTLED = `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
-  .then(() => Promise.allSettled(document.getAnimations().map((one) => one.finished)))`
-
-const AXE = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] })`
 
 const KEPT = `(async () => JSON.stringify({
   local: { ...localStorage },
@@ -65,18 +58,4 @@ export async function openConsole(server: TestServer, userId: string): Promise<C
     kept: () => page.evaluate<string>(KEPT),
     stop: () => chromium.stop(),
   }
-}
-
-async function expectAccessible(page: Page): Promise<void> {
-  const before = page.viewportSize()
-  await page.setViewportSize({ width: 390, height: 800 })
-  await page.evaluate(axe.source)
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme })
-    await page.evaluate(SETTLED)
-    const { violations } = await page.evaluate<axe.AxeResults>(AXE)
-    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
-  }
-  expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
-  if (before !== null) await page.setViewportSize(before)
 }

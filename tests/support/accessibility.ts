@@ -1,0 +1,35 @@
+/** Rules of WCAG 2.1, levels A and AA, as far as axe finds violations of them in a page. */
+import { expect } from 'bun:test'
+import type { Page } from 'playwright-core'
+
+const AXE = Bun.file(Bun.fileURLToPath(import.meta.resolve('axe-core/axe.min.js')))
+
+const HAS_AXE = `'axe' in window`
+
+/** Colours have changed: a frame was drawn, and no transition runs. */
+const SETTLED = `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
+  .then(() => Promise.allSettled(document.getAnimations().map((one) => one.finished)))`
+
+/** Only what is asked for leaves the page: a whole result of axe is large. */
+const VIOLATIONS = `${SETTLED}
+  .then(() => axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'], resultTypes: ['violations'] }))
+  .then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]))`
+
+/** The page as it is has no violation. */
+export async function expectNoViolations(page: Page): Promise<void> {
+  // The policy of the page allows no inline script, so axe comes over the protocol of the browser, once for each load of the page.
+  if (!(await page.evaluate<boolean>(HAS_AXE))) await page.evaluate(await AXE.text())
+  expect(await page.evaluate<unknown>(VIOLATIONS)).toEqual([])
+}
+
+/** The page has no violation in either colour at 390 pixels, to which it fits. */
+export async function expectAccessible(page: Page): Promise<void> {
+  const before = page.viewportSize()
+  await page.setViewportSize({ width: 390, height: 800 })
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await expectNoViolations(page)
+  }
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+  if (before !== null) await page.setViewportSize(before)
+}
