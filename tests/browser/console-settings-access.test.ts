@@ -94,7 +94,7 @@ test('sixty keys are listed page by page, and the list that fails says so', asyn
   const other = await createTenant(server)
   for (let number = 1; number <= 60; number++)
     await identity.createApiKey(other.organizationId, `Key ${number} ${'x'.repeat(200)}`)
-  const second = await openConsole(server, other.userId)
+  const second = await browser.openBeside(server, other.userId)
   try {
     await second.open('/settings/api-keys')
     await second.page.getByRole('button', { name: 'Show more' }).click()
@@ -194,7 +194,7 @@ test('tokens that a provider makes are not made here', async () => {
       OIDC_JWKS_URL: 'https://login.example.com/keys',
     },
   })
-  const other = await openConsole(company, tenant.userId)
+  const other = await browser.openBeside(company, tenant.userId)
   try {
     await other.open('/settings/tokens')
     await other.page.getByText('https://login.example.com makes the tokens', { exact: false }).waitFor()

@@ -188,7 +188,7 @@ test('the organization is switched, and stays as it was if that fails', async ()
 
 test('a viewer has no link to the settings, and is told who may see them', async () => {
   const { userId } = await server.createUser(tenant.organizationId, 'viewer')
-  const viewer = await openConsole(server, userId)
+  const viewer = await browser.openBeside(server, userId)
   try {
     expect(await viewer.page.getByRole('link', { name: 'Settings' }).count()).toBe(0)
     const asked: string[] = []

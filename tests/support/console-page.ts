@@ -1,7 +1,7 @@
 /** The console in a real browser, with somebody signed in. */
-import type { Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { expectAccessible } from './accessibility.ts'
-import { startChromium } from './chromium.ts'
+import { type Chromium, startChromium } from './chromium.ts'
 import type { TestServer } from './server.ts'
 
 export interface ConsolePage {
@@ -16,6 +16,8 @@ export interface ConsolePage {
   expectAccessible(): Promise<void>
   /** Everything that the page shows and that the browser keeps for it. */
   kept(): Promise<string>
+  /** Opens the console in the same browser for somebody else, who stops before this one. */
+  openBeside(server: TestServer, userId: string): Promise<ConsolePage>
   stop(): Promise<void>
 }
 
@@ -33,7 +35,17 @@ const KEPT = `(async () => JSON.stringify({
 
 export async function openConsole(server: TestServer, userId: string): Promise<ConsolePage> {
   const chromium = await startChromium()
-  const page = await chromium.context.newPage()
+  return openIn(chromium, chromium.context, server, userId, chromium.stop)
+}
+
+async function openIn(
+  chromium: Chromium,
+  context: BrowserContext,
+  server: TestServer,
+  userId: string,
+  stop: () => Promise<void>,
+): Promise<ConsolePage> {
+  const page = await context.newPage()
   page.setDefaultTimeout(20_000)
   const complaints: string[] = []
   const writes: string[] = []
@@ -56,6 +68,10 @@ export async function openConsole(server: TestServer, userId: string): Promise<C
     open: (path) => page.goto(`${server.baseUrl}/console${path}`),
     expectAccessible: () => expectAccessible(page),
     kept: () => page.evaluate<string>(KEPT),
-    stop: () => chromium.stop(),
+    async openBeside(other, otherId) {
+      const beside = await chromium.newContext()
+      return openIn(chromium, beside, other, otherId, () => beside.close())
+    },
+    stop,
   }
 }
