@@ -217,7 +217,7 @@ describe.each([
 
   test('a file of several parts is read back unchanged', async () => {
     const content = crypto.getRandomValues(new Uint8Array(64 * 1024))
-    const file = new Uint8Array(15 * MIB + 1)
+    const file = new Uint8Array(10 * MIB + 1)
     for (let at = 0; at < file.length; at += content.length - 1)
       file.set(content.subarray(0, file.length - at), at)
     const key = await put(file)
@@ -227,8 +227,8 @@ describe.each([
     expect(sha256(seam)).toBe(sha256(file.subarray(5 * MIB - 3, 5 * MIB + 3)))
   })
 
-  test('putting and reading 160 MiB takes only a part of that in memory', async () => {
-    const bytes = 160 * MIB
+  test('putting and reading 128 MiB takes only a part of that in memory', async () => {
+    const bytes = 128 * MIB
     const key = newKey()
     const transfer = { store: subject.transfer, key, path: sparseFile(bytes) }
     const written = await run({ ...transfer, action: 'put' })
