@@ -22,7 +22,7 @@ import { eventually } from '../support/eventually.ts'
 import { createKnownObjects, filledPath, type KnownObjects } from '../support/known-objects.ts'
 import { type Credential, credentialHeaders, startTestServer, type TestServer } from '../support/server.ts'
 
-const RUNS = Number(process.env.EARSHOT_FUZZ_RUNS ?? 10_000)
+const RUNS = Number(process.env.EARSHOT_FUZZ_RUNS ?? 4_000)
 const SEED = Number(process.env.EARSHOT_FUZZ_SEED ?? 1)
 /** Requests under way at a time. */
 const CONCURRENCY = 16
