@@ -71,7 +71,7 @@ const process = (uploadId: string, steps?: number, storage: ObjectStore = server
 
 test('an attempt that ends after any number of batches is continued without loss or repetition', async () => {
   const path = join(folder, 'long.jsonl')
-  const turns = writeLongSession(path, 40 * MIB)
+  const turns = writeLongSession(path, 20 * MIB)
   const uploadId = await upload(readFileSync(path))
   const done: number[] = []
   let outcome = ''
