@@ -117,13 +117,13 @@ test('an analyst calls a finding wrong, and it is gone', async () => {
     },
   )
   const questions = async () => (await key.get('/v3/rest/signals?kind=question')).body.data
-  await eventually(async () => (await questions()).length === 1, { deadlineMs: 30_000 })
+  await eventually(async () => (await questions()).length === 1, { deadlineMs: 100_000 })
   await open('/findings?kind=question')
   await page.getByText('where do I find', { exact: false }).first().waitFor()
   await page.getByRole('button', { name: 'Wrong' }).click()
   await page.getByRole('status').getByText('Noted as wrong.').waitFor()
   expect(await questions()).toEqual([])
-}, 60_000)
+}, 150_000)
 
 test('a person has one timeline', async () => {
   await open('/people')

@@ -1,11 +1,13 @@
 /** After a person is erased, nothing of what the analysis found in their words is left. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { newId } from '../../src/platform/ids.ts'
 import { type Agent, assistantMessage, openAgent, userMessage } from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'
 import { createRecord, createSource, field, PEOPLE, putPerson } from '../support/feedback.ts'
 import { createRecording, utterance } from '../support/recordings.ts'
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'
+
+setDefaultTimeout(240_000)
 
 const EMAIL = 'Zephyrine.Quill@Example.com'
 const SAID = 'Zephyrine cannot log in: the app shows error 500 and crashes.'
@@ -65,7 +67,7 @@ test('erasing a person removes findings, outcomes and verdicts of their feedback
   const quiet = () =>
     eventually(
       async () => (await sql`select from actor_message where key not like 'themes:%' limit 1`).length === 0,
-      { deadlineMs: 40_000 },
+      { deadlineMs: 100_000 },
     )
   await quiet()
   expect(await findings()).toMatchObject(
