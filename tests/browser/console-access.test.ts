@@ -4,7 +4,7 @@
  *
  * The pages come from the route table of the console, and the requests are those that a browser makes.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { QUICK } from '../support/actors.ts'
 import { userMessage } from '../support/agents.ts'
 import { type Chromium, startChromium } from '../support/chromium.ts'
@@ -14,6 +14,8 @@ import { openVisitor, type Visit } from '../support/console-visitor.ts'
 import { openStream } from '../support/event-stream.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
+
+setDefaultTimeout(180_000)
 
 /**
  * What a page shows to those who may read it, by route. A new page of the console gets a line here: without one it would be
@@ -66,7 +68,7 @@ beforeAll(async () => {
   for (const route of routes)
     addresses.push(...(data.addresses[route] ?? []), ...(route.includes(':') ? [] : [route]))
   for (const caller of data.callers) rounds.push(await goRound(caller))
-}, 120_000)
+}, 300_000)
 afterAll(async () => {
   await chromium?.stop()
   await server?.stop()
@@ -167,7 +169,7 @@ test('no answer to a request of any page contains what the caller may not read',
       told.push(...found(caller, url, body).map((secret) => `${caller.name}: ${secret} in ${url}`))
   }
   expect([...new Set(told)]).toEqual([])
-}, 60_000)
+})
 
 test('no page breaks the content security policy', () => {
   expect(rounds.flatMap(({ violations }) => violations)).toEqual([])

@@ -1,5 +1,5 @@
 /** Every number of the overview leads to exactly what it counts. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { assistantMessage, feedbackOn, openAgent, userMessage } from '../support/agents.ts'
 import { type Chromium, startChromium } from '../support/chromium.ts'
@@ -7,6 +7,8 @@ import { eventually } from '../support/eventually.ts'
 import { createRecord, createSource, field } from '../support/feedback.ts'
 import { createRecording, utterance } from '../support/recordings.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
+
+setDefaultTimeout(180_000)
 
 const DAY_MS = 86_400_000
 const LONG_AGO = new Date(Date.now() - 60 * DAY_MS).toISOString()
@@ -41,14 +43,14 @@ beforeAll(async () => {
         where organization_id = ${agent.tenant.organizationId} and state <> 'pending'`
       return analyzed?.count === SUBJECTS
     },
-    { deadlineMs: 60_000 },
+    { deadlineMs: 150_000 },
   )
   page = await chromium.context.newPage()
   const token = await server.features.identity.createLink(agent.tenant.userId)
   await page.goto(`${server.baseUrl}/sign-in/link?token=${token}&to=${encodeURIComponent('/console')}`)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.locator('.figure').first().waitFor()
-}, 120_000)
+}, 300_000)
 
 afterAll(async () => {
   await chromium?.stop()
@@ -136,7 +138,7 @@ test('every number of the overview is the length of the list it leads to', async
   const named = Object.fromEntries(behind.map(([words, rows]) => [words.replace(/\d+$/, '').trim(), rows]))
   expect(named).toMatchObject({ Conversations: 2, Calls: 2, Feedback: RECORDS + 1, Rating: 2 })
   expect(named['Findings and ratings']).toBeGreaterThan(2)
-}, 120_000)
+})
 
 test('a quotation names who said it, and leads to everything they said', async () => {
   await page.goto(`${server.baseUrl}/console`)

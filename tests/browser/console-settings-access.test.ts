@@ -1,9 +1,11 @@
 /** Who and what may use the organization, in a real browser: members, keys, tokens, credits, fields, the audit log, sign-in. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { newId } from '../../src/platform/ids.ts'
 import { type ConsolePage, openConsole } from '../support/console-page.ts'
 import { createTenant, type Tenant } from '../support/metadata.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
+
+setDefaultTimeout(180_000)
 
 let server: TestServer
 let tenant: Tenant
@@ -13,7 +15,7 @@ beforeAll(async () => {
   server = await startTestServer()
   tenant = await createTenant(server)
   browser = await openConsole(server, tenant.userId)
-}, 60_000)
+}, 180_000)
 afterAll(async () => {
   await browser?.stop()
   await server?.stop()
@@ -67,7 +69,7 @@ describe('an API key', () => {
     await page.getByText('Revoked').waitFor()
     expect(writes.splice(0)).toHaveLength(1)
     expect((await server.as({ apiKey }).get('/v3/rest/organization')).status).toBe(401)
-  }, 60_000)
+  })
 
   test('whose creation fails stays in its form with the reason, and can be sent again', async () => {
     const { page } = browser
@@ -85,7 +87,7 @@ describe('an API key', () => {
     await submit('Create')
     await secretShownOnce()
     browser.complaints.length = 0
-  }, 60_000)
+  })
 })
 
 test('sixty keys are listed page by page, and the list that fails says so', async () => {
@@ -105,12 +107,12 @@ test('sixty keys are listed page by page, and the list that fails says so', asyn
     await second.stop()
   }
   await page.route('**/v3/rest/api-keys?*', (route) => route.abort())
-  await browser.open('/settings/api-keys')
+  await browser.load('/settings/api-keys')
   await page.getByRole('alert').getByText('The service cannot be reached.').waitFor()
   await browser.expectAccessible()
   await page.unroute('**/v3/rest/api-keys?*')
   browser.complaints.length = 0
-}, 60_000)
+})
 
 describe('a member', () => {
   const member = async (email: string, removed = false) => {
@@ -152,7 +154,7 @@ describe('a member', () => {
     await page.getByText('Grace', { exact: true }).waitFor()
     expect(page.url()).toContain('removed=true')
     await browser.expectAccessible()
-  }, 60_000)
+  })
 
   test('who is the last administrator stays one, and the page says why', async () => {
     const { page } = browser
@@ -183,7 +185,7 @@ test('a token of a member is created, shown once, and revoked', async () => {
   await page.getByText('Revoked').waitFor()
   expect(writes.splice(0)).toHaveLength(1)
   expect((await server.as({ userToken }).get('/v3/rest/members')).status).toBe(401)
-}, 60_000)
+})
 
 test('tokens that a provider makes are not made here', async () => {
   const company = await startTestServer({
@@ -206,7 +208,7 @@ test('tokens that a provider makes are not made here', async () => {
     await other.stop()
     await company.stop()
   }
-}, 60_000)
+})
 
 test('credits are added and set once each, with their reason', async () => {
   const { page, writes } = browser
@@ -226,7 +228,7 @@ test('credits are added and set once each, with their reason', async () => {
   await browser.expectAccessible()
   expect(writes.splice(0)).toEqual(['PATCH /v3/rest/credits', 'POST /v3/rest/credits'])
   expect((await tenant.key.get('/v3/rest/credits')).body).toEqual({ balance: 150 })
-}, 60_000)
+})
 
 test('fields of metadata are added and renamed; a name that is taken is refused', async () => {
   const { page, writes } = browser
@@ -265,7 +267,7 @@ test('fields of metadata are added and renamed; a name that is taken is refused'
   ])
   expect(sources[1]).toMatchObject({ externalEntityName: 'accounts' })
   writes.length = 0
-}, 60_000)
+})
 
 test('a dead letter is retried, or skipped after a question', async () => {
   const { page, writes } = browser
@@ -289,7 +291,7 @@ test('a dead letter is retried, or skipped after a question', async () => {
   await page.getByText('Nothing has failed for good.').waitFor()
   expect(writes.splice(0)).toHaveLength(2)
   expect((await tenant.key.get('/v3/rest/actors/dead-letters')).body.data).toEqual([])
-}, 60_000)
+})
 
 test('the audit log shows what was changed and by whom, and is filtered by its address', async () => {
   const { page } = browser

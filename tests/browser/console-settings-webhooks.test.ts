@@ -1,5 +1,5 @@
 /** Webhooks in the settings, in a real browser, with a real receiver. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { type ConsolePage, openConsole } from '../support/console-page.ts'
 import { createTenant, type Tenant } from '../support/metadata.ts'
 import {
@@ -10,6 +10,8 @@ import {
   verify,
   WEBHOOKS,
 } from '../support/webhooks.ts'
+
+setDefaultTimeout(180_000)
 
 let server: SendingServer
 let tenant: Tenant
@@ -22,7 +24,7 @@ beforeAll(async () => {
   tenant = await createTenant(server)
   receiver = startReceiver()
   browser = await openConsole(server, tenant.userId)
-}, 60_000)
+}, 180_000)
 afterAll(async () => {
   await browser?.stop()
   await receiver?.stop()
@@ -67,7 +69,7 @@ test('a webhook is created with its types; its secret is shown once', async () =
   expect(body.data).toMatchObject([
     { url: receiver.url, description: 'Warehouse', types: ['signal.created', 'recording.created'] },
   ])
-}, 60_000)
+})
 
 test('a test arrives signed with the secret; its delivery shows the answer', async () => {
   const { page, writes } = browser
@@ -88,7 +90,7 @@ test('a test arrives signed with the secret; its delivery shows the answer', asy
   await page.getByText('2 attempts', { exact: false }).waitFor()
   expect(receiver.received.length).toBe(before + 1)
   expect(writes.splice(0)).toHaveLength(1)
-}, 60_000)
+})
 
 test('a receiver that fails is seen in the list, by status', async () => {
   const { page } = browser
@@ -102,7 +104,7 @@ test('a receiver that fails is seen in the list, by status', async () => {
   await page.getByText('out of order').waitFor()
   await browser.expectAccessible()
   receiver.answer = () => new Response('thanks')
-}, 60_000)
+})
 
 test('a webhook is switched off and on, changed, gets a new secret, and is deleted after a question', async () => {
   const { page, writes } = browser
@@ -139,7 +141,7 @@ test('a webhook is switched off and on, changed, gets a new secret, and is delet
   await page.getByRole('heading', { name: 'No webhook yet' }).waitFor()
   expect(writes.splice(0)).toEqual([`DELETE ${path}`])
   expect((await tenant.key.get(path)).status).toBe(404)
-}, 60_000)
+})
 
 test('the browser had nothing to complain of', () => {
   expect(browser.complaints).toEqual([])

@@ -1,9 +1,11 @@
 /** The settings in a real browser: agents with their first conversation, redaction, and what everybody may see. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { newId } from '../../src/platform/ids.ts'
 import { type ConsolePage, openConsole } from '../support/console-page.ts'
 import { createTenant, type Tenant } from '../support/metadata.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
+
+setDefaultTimeout(180_000)
 
 const APPLICATIONS = '/v3/rest/agent-applications'
 
@@ -15,7 +17,7 @@ beforeAll(async () => {
   server = await startTestServer({ actors: true })
   tenant = await createTenant(server)
   browser = await openConsole(server, tenant.userId)
-}, 60_000)
+}, 180_000)
 afterAll(async () => {
   await browser?.stop()
   await server?.stop()
@@ -64,7 +66,7 @@ describe('an agent', () => {
     await page.getByRole('heading', { name: 'Secrets' }).waitFor()
     await page.getByRole('button', { name: `Revoke the secret ${secret.slice(0, 4)}` }).waitFor()
     expect(await browser.kept()).not.toContain(secret)
-  }, 60_000)
+  })
 
   test('has a secret that is revoked after a question, and settings that are saved once', async () => {
     const { page, writes } = browser
@@ -102,7 +104,7 @@ describe('an agent', () => {
       allowedEnvironments: ['production', 'staging'],
       conversationAccess: { type: 'restricted', userIds: [tenant.userId] },
     })
-  }, 60_000)
+  })
 
   test('with conversations is not deleted, and the page says why; one without is', async () => {
     const { page } = browser
@@ -158,7 +160,7 @@ test('redaction rules are tried before they are saved; a bad pattern is named', 
 })
 
 test('an address with an agent that is gone leads to no other agent’s rules', async () => {
-  await browser.open(`/settings/redaction?agent=${newId()}`)
+  await browser.load(`/settings/redaction?agent=${newId()}`)
   await browser.page.getByRole('heading', { name: 'Not found' }).waitFor()
   expect(await browser.page.getByLabel('Patterns').count()).toBe(0)
 })
@@ -194,7 +196,7 @@ test('a viewer has no link to the settings, and is told who may see them', async
     const asked: string[] = []
     viewer.page.on('request', (request) => asked.push(new URL(request.url()).pathname))
     for (const section of ['', '/agents', '/api-keys', '/webhooks']) {
-      await viewer.open(`/settings${section}`)
+      await viewer.load(`/settings${section}`)
       await viewer.page.getByText('Only administrators see and change settings.').waitFor()
     }
     await viewer.expectAccessible()
@@ -204,11 +206,11 @@ test('a viewer has no link to the settings, and is told who may see them', async
   } finally {
     await viewer.stop()
   }
-}, 60_000)
+})
 
 test('a section that does not exist is not found', async () => {
   for (const path of ['/settings/none', '/settings/members/none']) {
-    await browser.open(path)
+    await browser.load(path)
     await browser.page.getByRole('heading', { level: 1, name: /not exist|not found/i }).waitFor()
   }
 })

@@ -1,5 +1,5 @@
 /** What comes in by the console, and what people change there: CSV files, recordings, meetings, names of speakers, themes. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,6 +14,8 @@ import { createTenant, type Tenant } from '../support/metadata.ts'
 import { createRecording, utterance } from '../support/recordings.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
+setDefaultTimeout(180_000)
+
 let server: TestServer
 let chromium: Chromium
 let page: Page
@@ -27,7 +29,6 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'earshot-ways-in-'))
   chromium = await startChromium()
   page = await chromium.context.newPage()
-  page.setDefaultTimeout(20_000)
   page.on('console', (message) => {
     if (message.type() === 'error') complaints.push(message.text())
   })
@@ -36,7 +37,7 @@ beforeAll(async () => {
   await page.goto(`${server.baseUrl}/sign-in/link?token=${token}&to=${encodeURIComponent('/console')}`)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
-}, 60_000)
+}, 180_000)
 
 afterAll(async () => {
   await chromium?.stop()
@@ -107,7 +108,7 @@ describe('a CSV file', () => {
       't1',
       't2',
     ])
-  }, 60_000)
+  })
 
   test('whose upload breaks off is continued after a reload', async () => {
     const path = file('long.csv', `Comment\n${`${'x'.repeat(99)}\n`.repeat(60_000)}`)
@@ -136,7 +137,7 @@ describe('a CSV file', () => {
     await page.getByText('The import was cancelled').waitFor()
     await page.unroute(/\/uploads\//)
     complaints.length = 0
-  }, 60_000)
+  })
 })
 
 describe('a call', () => {
@@ -146,13 +147,13 @@ describe('a call', () => {
     await expectAccessible(page)
     await page.locator('input[type=file]').setInputFiles(file('First talk.wav', wav(2)))
     await page.waitForURL(/\/calls\/[0-9a-f-]{36}/)
-    await page.getByRole('heading', { name: 'First talk' }).waitFor({ timeout: 60_000 })
-    await page.locator('.player video').waitFor({ timeout: 60_000 })
+    await page.getByRole('heading', { name: 'First talk' }).waitFor({ timeout: 150_000 })
+    await page.locator('.player video').waitFor({ timeout: 150_000 })
     // The library that draws it brings inline styles.
     await page.locator('.wave canvas').first().waitFor()
     await expectAccessible(page)
     expect(complaints.filter((text) => text.includes('Content Security Policy'))).toEqual([])
-  }, 120_000)
+  })
 
   test('has a waveform as high and as wide as its place', async () => {
     const [place, drawn] = await Promise.all(
@@ -218,7 +219,7 @@ test('themes are merged and split, and stay as they were edited', async () => {
   await page.getByRole('option', { name: 'Exports end early' }).waitFor({ state: 'detached' })
   const kept = await tenant.user.get(`/v3/rest/themes/${otherThemeId}`)
   expect(kept.body).toMatchObject({ id: themeId, title: 'Exports crash', pinned: true })
-}, 60_000)
+})
 
 test('the browser had nothing to complain of', () => {
   expect(complaints).toEqual([])

@@ -1,5 +1,5 @@
 /** The console with a real browser and real data: what an analyst sees, by mouse and by keyboard, and what assistive technology finds. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { expectAccessible } from '../support/accessibility.ts'
 import { assistantMessage, openAgent, userMessage } from '../support/agents.ts'
@@ -8,6 +8,8 @@ import { eventually } from '../support/eventually.ts'
 import { createRecord, createSource, field } from '../support/feedback.ts'
 import { createRecording, utterance } from '../support/recordings.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
+
+setDefaultTimeout(180_000)
 
 let server: TestServer
 let chromium: Chromium
@@ -53,7 +55,7 @@ beforeAll(async () => {
     if (message.type() === 'error') complaints.push(`${message.text()}: ${message.location().url}`)
   })
   page.on('pageerror', (error) => complaints.push(error.message))
-}, 60_000)
+}, 180_000)
 
 afterAll(async () => {
   await chromium?.stop()
@@ -104,7 +106,7 @@ test('what arrives while the list is open appears', async () => {
     externalSessionId: 'chat-2',
     participants: [{ externalId: 'h', displayName: 'Heidi', boundary: 'external' }],
   })
-  await page.getByText('Heidi').waitFor({ timeout: 20_000 })
+  await page.getByText('Heidi').waitFor()
 })
 
 test('an analyst calls a finding wrong, and it is gone', async () => {
@@ -117,13 +119,13 @@ test('an analyst calls a finding wrong, and it is gone', async () => {
     },
   )
   const questions = async () => (await key.get('/v3/rest/signals?kind=question')).body.data
-  await eventually(async () => (await questions()).length === 1, { deadlineMs: 100_000 })
+  await eventually(async () => (await questions()).length === 1, { deadlineMs: 150_000 })
   await open('/findings?kind=question')
   await page.getByText('where do I find', { exact: false }).first().waitFor()
   await page.getByRole('button', { name: 'Wrong' }).click()
   await page.getByRole('status').getByText('Noted as wrong.').waitFor()
   expect(await questions()).toEqual([])
-}, 150_000)
+})
 
 test('a person has one timeline', async () => {
   await open('/people')

@@ -1,5 +1,5 @@
 /** People sign in with a real browser: by a link, with OpenID Connect, and to allow a coding agent. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { BrowserContext, Page } from 'playwright-core'
 import { type Chromium, startChromium } from '../support/chromium.ts'
 import { eventually } from '../support/eventually.ts'
@@ -7,6 +7,8 @@ import { authorizePath, newProof, register } from '../support/oauth-client.ts'
 import { CLIENT, type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts'
 import { startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 import { createVisitor } from '../support/visitor.ts'
+
+setDefaultTimeout(180_000)
 
 let server: TestServer
 let second: TestServer
@@ -31,7 +33,7 @@ beforeAll(async () => {
     fetch: () => new Response('<title>Elsewhere</title>', { headers: { 'content-type': 'text/html' } }),
   })
   chromium = await startChromium()
-}, 60_000)
+}, 180_000)
 
 afterAll(async () => {
   await chromium?.stop()
@@ -111,7 +113,7 @@ test('a person signs in by a link, writes only with the token against forgery, a
   await page.goto(`${server.baseUrl}/sign-in`)
   expect(await page.title()).toBe('Sign in to Earshot')
   await page.close()
-}, 60_000)
+})
 
 test('a person signs in with OpenID Connect, sees the sessions, and signs out', async () => {
   provider.claims = { email, email_verified: true, name: 'Ada' }
@@ -129,7 +131,7 @@ test('a person signs in with OpenID Connect, sees the sessions, and signs out', 
   expect(await page.title()).toBe('Sign in to Earshot')
   expect((await chromium.context.cookies()).filter(({ name }) => name === 'earshot-session')).toEqual([])
   await page.close()
-}, 60_000)
+})
 
 test('a page of another origin can neither read with the session nor write', async () => {
   const page = await newPage()
@@ -148,7 +150,7 @@ test('a page of another origin can neither read with the session nor write', asy
   expect(response.status()).toBe(403)
   expect(await server.database.sql`select 1 from recording`).toEqual(before)
   await page.close()
-}, 60_000)
+})
 
 test('a person signs in on the way to allow a coding agent, and the browser goes on to the agent', async () => {
   const page = await newPage()
@@ -165,7 +167,7 @@ test('a person signs in on the way to allow a coding agent, and the browser goes
   await page.waitForURL(`${agent}?**`)
   expect(new URL(page.url()).searchParams.get('code')).toBeString()
   await page.close()
-}, 60_000)
+})
 
 test('no page broke the content security policy', () => {
   expect(violations).toEqual([])

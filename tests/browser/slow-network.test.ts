@@ -1,9 +1,11 @@
 /** The console over a slow line: 1.6 Mbit/s with 150 ms for each round trip, without a cache, as the browser's own tools emulate it. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { CDPSession, Page } from 'playwright-core'
 import { assistantMessage, openAgent, userMessage } from '../support/agents.ts'
 import { type Chromium, startChromium } from '../support/chromium.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
+
+setDefaultTimeout(180_000)
 
 /** Bytes a second. */
 const DOWN = 1_600_000 / 8
@@ -27,7 +29,7 @@ beforeAll(async () => {
   await network.send('Network.enable')
   await network.send('Network.setCacheDisabled', { cacheDisabled: true })
   await network.send('Network.emulateNetworkConditions', SLOW)
-}, 60_000)
+}, 180_000)
 
 afterAll(async () => {
   await chromium?.stop()
@@ -142,5 +144,5 @@ test('what arrives shows without a reload, over the slow line too', async () => 
   const events = [userMessage(1, { content: 'The export fails every morning.' }), assistantMessage(2)]
   const body = { agentKey: 'slow', externalSessionId: 'one', status: 'ended', events }
   expect((await agent.post('/v3/rest/agent-conversations/ingest', body)).status).toBeLessThan(300)
-  await page.getByRole('link', { name: /^Conversations 1/ }).waitFor({ timeout: 40_000 })
-}, 60_000)
+  await page.getByRole('link', { name: /^Conversations 1/ }).waitFor({ timeout: 150_000 })
+})

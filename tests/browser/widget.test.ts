@@ -1,5 +1,5 @@
 /** The widget on a page of another origin, under a strict Content-Security-Policy, in a real browser. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { feedbackIdOf } from '../../src/agents/ingest/visitor-feedback.ts'
 import { FORMS } from '../../src/website/model.ts'
@@ -9,6 +9,8 @@ import { type Chromium, startChromium } from '../support/chromium.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 import { openPage, type PageOfAgent } from '../support/widget.ts'
+
+setDefaultTimeout(180_000)
 
 let server: TestServer
 let chromium: Chromium
@@ -42,7 +44,7 @@ beforeAll(async () => {
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
   })
   page.on('pageerror', (error) => complaints.push(String(error)))
-}, 60_000)
+}, 180_000)
 afterAll(async () => {
   await chromium?.stop()
   await shop?.stop(true)

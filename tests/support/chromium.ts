@@ -12,6 +12,9 @@ const ARGUMENTS = [
   '--disable-sync',
 ]
 
+/** For what a page is expected to show, on machines with much else to do. */
+const PATIENCE_MS = 60_000
+
 export interface Chromium {
   readonly context: BrowserContext
   /** Like another profile: cookies, stores and cache of its own. It costs much less than another browser. */
@@ -22,9 +25,14 @@ export interface Chromium {
 /** `TEST_CHROMIUM`, or the browser on the PATH. @throws Error if there is none */
 export async function startChromium(): Promise<Chromium> {
   const browser = await chromium.launch({ executablePath: findChromium(), headless: true, args: ARGUMENTS })
+  const newContext = async () => {
+    const context = await browser.newContext()
+    context.setDefaultTimeout(PATIENCE_MS)
+    return context
+  }
   return {
-    context: await browser.newContext(),
-    newContext: () => browser.newContext(),
+    context: await newContext(),
+    newContext,
     stop: () => browser.close(),
   }
 }

@@ -33,7 +33,7 @@ export interface AccessData {
   readonly addresses: Readonly<Record<string, readonly string[]>>
 }
 
-const PATIENT = { deadlineMs: 60_000 }
+const PATIENT = { deadlineMs: 150_000 }
 /** Everybody's text has it. */
 const COMMON = 'lantern'
 const HOUR_MS = 3_600_000
