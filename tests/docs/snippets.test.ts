@@ -1,6 +1,6 @@
 /** Runs the commands of README.md and docs unchanged and in order, against a real service. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { eventually } from '../support/eventually.ts'
@@ -9,8 +9,10 @@ import { type Service, useServices } from '../support/process.ts'
 import { codeBlocksOf, isService, type Snippet, snippetsOf, wordsOf } from './support/code-blocks.ts'
 import { createTree, environmentOf, openShell, type Shell } from './support/shell.ts'
 
+setDefaultTimeout(240_000)
+
 const ROOT = resolve(import.meta.dir, '../..')
-const RETRY_MS = 30_000
+const RETRY_MS = 100_000
 const PAGES = ['README.md', 'CONTRIBUTING.md', ...new Bun.Glob('docs/**/*.md').scanSync({ cwd: ROOT })].sort()
 
 /** Blocks by page. What is not run: pictures, blocks marked `no-run`, and the start of the service, which is run once for all. */
@@ -74,7 +76,7 @@ describe('snippets', () => {
       env: { ...environmentOf(services.folder), DATA_DIR: join(tree(), '.data') },
     })
     port = Number(new URL(service.baseUrl).port)
-  }, 120_000)
+  }, 240_000)
 
   test('every page starts the service with the same command', () => {
     expect(starts.length).toBeGreaterThan(1)

@@ -7,7 +7,7 @@ import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 
 const ROOT = resolve(import.meta.dir, '../../..')
-const SNIPPET_TIMEOUT_MS = 60_000
+const SNIPPET_TIMEOUT_MS = 100_000
 
 export interface Shell {
   /** Runs a snippet to its end. @throws Error where it does not end in time */
