@@ -43,20 +43,21 @@ export async function openStream(
       ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
     },
   })
-  let received = ''
-  let read = 0
+  const received: string[] = []
+  /** The beginning of the next event. */
+  let rest = ''
   let lastId = lastEventId ?? ''
   let retry: number | null = null
   const all: StreamedEvent[] = []
-  const take = () => {
-    for (let end = received.indexOf('\n\n', read); end >= 0; end = received.indexOf('\n\n', read)) {
+  const take = (text: string) => {
+    const blocks = (rest + text).split('\n\n')
+    rest = blocks.pop() ?? ''
+    for (const block of blocks) {
       const fields = new Map(
-        received
-          .slice(read, end)
+        block
           .split('\n')
           .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)] as const),
       )
-      read = end + 2
       lastId = fields.get('id') ?? lastId
       if (fields.has('retry')) retry = Number(fields.get('retry'))
       const data = fields.get('data')
@@ -68,8 +69,9 @@ export async function openStream(
     const decoder = new TextDecoder()
     try {
       for await (const chunk of response.body ?? []) {
-        received += decoder.decode(chunk as Uint8Array, { stream: true })
-        if (response.ok) take()
+        const text = decoder.decode(chunk as Uint8Array, { stream: true })
+        received.push(text)
+        if (response.ok) take(text)
       }
     } catch {
       // The connection was cut.
@@ -83,7 +85,7 @@ export async function openStream(
       return all.filter(({ event }) => event !== 'ready' && event !== 'reset')
     },
     all,
-    text: () => received,
+    text: () => received.join(''),
     lastEventId: () => lastId,
     retryMs: () => retry,
     ended,
