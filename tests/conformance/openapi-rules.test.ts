@@ -47,6 +47,20 @@ function* members(schema: Json, place: string): Generator<{ readonly place: stri
 const everyMember = () =>
   Object.entries<Json>(document.components.schemas).flatMap(([name, schema]) => [...members(schema, name)])
 
+/** The document in which a failure that several operations refer to is referred to once. Spectral judges each again. */
+function withEachFailureOnce(): Json {
+  const copy = structuredClone(document)
+  const seen = new Set<string>()
+  for (const item of Object.values<Json>(copy.paths))
+    for (const { responses } of Object.values<Json>(item))
+      for (const [status, { $ref }] of Object.entries<Json>(responses)) {
+        if (Number(status) < 400 || $ref === undefined) continue
+        if (seen.has($ref)) delete responses[status]
+        seen.add($ref)
+      }
+  return copy
+}
+
 describe('the document', () => {
   test('has no warning of spectral with its rules for OpenAPI', async () => {
     const spectral = new Spectral()
@@ -60,7 +74,7 @@ describe('the document', () => {
         'contact-properties': 'off',
       },
     })
-    const found = await spectral.run(structuredClone(document))
+    const found = await spectral.run(withEachFailureOnce())
     expect(found.map(({ code, path, message }) => `${code} ${path.join('.')}: ${message}`)).toEqual([])
   }, 120_000)
 
