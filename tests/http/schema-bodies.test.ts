@@ -10,7 +10,7 @@ import { valuesOf } from '../support/document-arbitrary.ts'
 import { createKnownObjects, filledPath, type KnownObjects } from '../support/known-objects.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
-const RUNS = Number(process.env.EARSHOT_SCHEMA_RUNS ?? 60)
+const RUNS = Number(process.env.EARSHOT_SCHEMA_RUNS ?? 24)
 
 // biome-ignore lint/suspicious/noExplicitAny: the document, and bodies that fit it
 type Json = any
