@@ -1,5 +1,14 @@
 /** Worker threads: only a broken thread is replaced, and its work continues without waiting for the lease. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  setDefaultTimeout,
+  test,
+} from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
 import {
   startThreads,
@@ -15,6 +24,8 @@ import { createLog } from '../../src/platform/observability/log.ts'
 import { createTestDatabase, type TestDatabase, testServer } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 
+setDefaultTimeout(100_000)
+
 const newKey = (): ActorKey => `session:${crypto.randomUUID()}`
 const ENTRY = new URL('../support/thread.worker.ts', import.meta.url).href
 
@@ -28,7 +39,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 beforeEach(async () => {
-  await database.sql`truncate applied, actor_mailbox, actor_message, actor_dead_letter, worker`
+  await database.sql`truncate applied, actor_mailbox, actor_message, actor_dead_letter`
 })
 afterEach(async () => {
   await threads?.stop(5_000)
@@ -41,6 +52,7 @@ async function start(
   options: Partial<ThreadsOptions> = { entry: ENTRY },
   more: Partial<ThreadsDeps> = {},
 ) {
+  await database.sql`truncate worker`
   const servers = { database: { url: database.url }, redis: testServer('TEST_REDIS_URL') }
   const config = { ...loadConfig({ LOG_LEVEL: 'silent' }), workerThreads }
   const log = createLog('silent', 'test')
@@ -59,7 +71,7 @@ const workers = async () => {
 }
 const empty = () =>
   eventually(async () => (await database.sql`select 1 from actor_message`).length === 0, {
-    deadlineMs: 35_000,
+    deadlineMs: 80_000,
   })
 
 test.each([
@@ -68,38 +80,41 @@ test.each([
   ['explode', [0, 1]],
   ['reject', [1]],
   ['spin', [1]],
-] as const)(
-  'a thread that dies of %s is replaced, and the others continue',
-  async (type, survivors) => {
-    // A busy machine may keep the other thread from answering for longer than three short pings.
-    await start(2, { entry: ENTRY, pingMs: type === 'spin' ? 500 : 2_000 })
-    const before = await workers()
-    expect(before).toHaveLength(2)
-    await send(database.sql, [{ key: newKey(), type }])
-    await empty()
-    await eventually(async () => (await workers()).length === 2)
-    const after = await workers()
-    const left = after.filter((id) => before.includes(id)).length
-    expect(survivors.some((count) => count === left)).toBe(true)
-    const keys = Array.from({ length: 20 }, newKey)
-    await send(
-      database.sql,
-      keys.map((key) => ({ key, type: 'tick' })),
-    )
-    await empty()
-    expect(await database.sql`select 1 from applied where key = any(${keys})`).toHaveLength(20)
-  },
-  20_000,
-)
+] as const)('a thread that dies of %s is replaced, and the others continue', async (type, survivors) => {
+  // A busy machine may keep the other thread from answering for longer than three short pings.
+  await start(2, { entry: ENTRY, pingMs: type === 'spin' ? 500 : 2_000 })
+  const before = await workers()
+  expect(before).toHaveLength(2)
+  await send(database.sql, [{ key: newKey(), type }])
+  await empty()
+  await eventually(async () => (await workers()).length === 2)
+  const after = await workers()
+  const left = after.filter((id) => before.includes(id)).length
+  expect(survivors.some((count) => count === left)).toBe(true)
+  const keys = Array.from({ length: 20 }, newKey)
+  await send(
+    database.sql,
+    keys.map((key) => ({ key, type: 'tick' })),
+  )
+  await empty()
+  expect(await database.sql`select 1 from applied where key = any(${keys})`).toHaveLength(20)
+})
 
-test.each([
-  ['session', 'spin'],
-  ['session', 'spin thrice'],
-  ['analysis', 'spin'],
-] as const)(
-  'of the messages in hand only the one that ended the thread is blamed: %s, %s',
-  async (kind, type) => {
-    await start(1, { entry: ENTRY, pingMs: 100 })
+describe('of the messages in hand only the one that ended the thread is blamed', () => {
+  const RESPAWN_MS = 20
+  /** One thread for all cases: one that started successfully is replaced at once, however often it ends. */
+  let replaced: Threads
+  beforeAll(async () => {
+    replaced = await start(1, { entry: ENTRY, pingMs: 150, respawnMs: RESPAWN_MS })
+    threads = null
+  })
+  afterAll(() => replaced.stop(5_000))
+
+  test.each([
+    ['session', 'spin', 1],
+    ['session', 'spin thrice', 3],
+    ['analysis', 'spin', 1],
+  ] as const)('%s, %s', async (kind, type, ends) => {
     const culprit: ActorKey = `${kind}:${crypto.randomUUID()}`
     const innocent: ActorKey[] = [newKey(), `analysis:${crypto.randomUUID()}`]
     // In one transaction each: some share a turn of their thread with the culprit.
@@ -117,44 +132,36 @@ test.each([
     for (const one of attempts) expect(one.attempts).toBe(0)
     expect(await database.sql`select 1 from actor_dead_letter`).toHaveLength(0)
     expect(logged).toContainEqual(expect.objectContaining({ running: { key: culprit, seq: 1 } }))
-  },
-  40_000,
-)
-
-test.each(['analysis', 'session'] as const)(
-  'an error that nothing handles is blamed on the message in whose name it is thrown: %s',
-  async (kind) => {
-    // Runs in its own process: in the test process, a thread does not learn of its last error.
-    const script = new URL('../support/threads-process.ts', import.meta.url).pathname
-    const child = Bun.spawn([process.execPath, script, database.url], { stdin: 'pipe' })
-    try {
-      const keys: ActorKey[] = [`analysis:${crypto.randomUUID()}`, `${kind}:${crypto.randomUUID()}`]
-      await send(database.sql, [
-        { key: keys[0]!, type: 'wait' },
-        { key: keys[1]!, type: 'explode' },
-      ])
-      await empty()
-      expect([...(await database.sql`select key, attempts from applied order by attempts`)]).toEqual([
-        { key: keys[0], attempts: 0 },
-        { key: keys[1], attempts: 1 },
-      ])
-    } finally {
-      child.kill()
-      await child.exited
-    }
-  },
-  40_000,
-)
-
-test('a thread that started successfully is replaced at once, however often it ends', async () => {
-  await start(1, { entry: ENTRY, pingMs: 100, respawnMs: 20 })
-  await send(database.sql, [{ key: newKey(), type: 'spin thrice' }])
-  await eventually(async () => (await database.sql`select 1 from actor_message`).length === 0, {
-    deadlineMs: 40_000,
+    const pauses = logged.flatMap((details) => ('waitMs' in details ? [details.waitMs] : []))
+    expect(pauses).toEqual(Array.from({ length: ends }, () => RESPAWN_MS))
   })
-  const pauses = logged.flatMap((details) => ('waitMs' in details ? [details.waitMs] : []))
-  expect(pauses).toEqual([20, 20, 20])
-}, 60_000)
+})
+
+describe('an error that nothing handles is blamed on the message in whose name it is thrown', () => {
+  // Runs in its own process: in the test process, a thread does not learn of its last error.
+  let child: Bun.Subprocess
+  beforeAll(() => {
+    const script = new URL('../support/threads-process.ts', import.meta.url).pathname
+    child = Bun.spawn([process.execPath, script, database.url], { stdin: 'pipe' })
+  })
+  afterAll(async () => {
+    child.kill()
+    await child.exited
+  })
+
+  test.each(['analysis', 'session'] as const)('%s', async (kind) => {
+    const keys: ActorKey[] = [`analysis:${crypto.randomUUID()}`, `${kind}:${crypto.randomUUID()}`]
+    await send(database.sql, [
+      { key: keys[0]!, type: 'wait' },
+      { key: keys[1]!, type: 'explode' },
+    ])
+    await empty()
+    expect([...(await database.sql`select key, attempts from applied order by attempts`)]).toEqual([
+      { key: keys[0], attempts: 0 },
+      { key: keys[1], attempts: 1 },
+    ])
+  })
+})
 
 test('threads report their metrics, and stop in order', async () => {
   const running = await start(2)
@@ -179,8 +186,8 @@ function textProcesses(): Set<string> {
 test('the threads of the service start and stop, and share the text processes', async () => {
   const textWork = createTextProcesses()
   try {
-    await start(3, {}, { serve: (port) => serveTextPort(port, textWork) })
-    expect(await workers()).toHaveLength(3)
+    await start(2, {}, { serve: (port) => serveTextPort(port, textWork) })
+    expect(await workers()).toHaveLength(2)
     const before = textProcesses()
     await threads?.warm()
     expect(textProcesses().difference(before).size).toBe(1)
@@ -189,4 +196,4 @@ test('the threads of the service start and stop, and share the text processes', 
   } finally {
     textWork.close()
   }
-}, 30_000)
+})
