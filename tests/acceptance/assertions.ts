@@ -54,7 +54,7 @@ export function describeService(title: string, start: () => Promise<Target>): vo
     let sessionId = ''
     beforeAll(async () => {
       target = await start()
-    }, 120_000)
+    }, 300_000)
 
     const call = async (
       method: string,

@@ -112,4 +112,4 @@ test('any order, repetition and process leads to the same stored state and the s
     blocked: 0,
     dead: 0,
   })
-}, 60_000)
+}, 300_000)

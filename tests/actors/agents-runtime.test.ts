@@ -124,4 +124,4 @@ test('every session ends with ordered signals and one unit per response, and blo
     expect(signals.map(({ event, kind }) => `${event} ${kind}`)).toEqual(EXPECTED_SIGNALS)
   }
   expect(await sql`select 1 from actor_dead_letter`).toHaveLength(0)
-}, 60_000)
+}, 300_000)

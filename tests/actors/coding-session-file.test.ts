@@ -14,7 +14,7 @@ import { writeLongSession } from '../support/long-session.ts'
 import { createTenant, type Tenant } from '../support/metadata.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const MIB = 1024 * 1024
 const readWork = createReadWork()

@@ -10,7 +10,7 @@ import { importsOf, uploadCsv } from '../support/feedback-imports.ts'
 import { createTenant, type Tenant } from '../support/metadata.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 let server: TestServer
 let tenant: Tenant

@@ -196,4 +196,4 @@ test('property: any order, batching and repetition of events, analyses and verdi
     }),
     { numRuns: 60 },
   )
-}, 60_000)
+}, 300_000)

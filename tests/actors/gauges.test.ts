@@ -92,4 +92,4 @@ test('under load the gauges show what waits, what is in hand and what was given 
   await eventually(async () => (await active('media')) + (await active('short')) === 0)
   expect(await gauge('oldest_due_seconds')).toBe(0)
   expect(await gauge('dead_letters')).toBe(3)
-}, 60_000)
+}, 300_000)

@@ -34,7 +34,7 @@ afterEach(async () => {
   await Promise.all(workers.splice(0).map((worker) => worker.close()))
   await sender.close()
   await redis.stop()
-}, 20_000)
+}, 300_000)
 
 async function start(options = {}) {
   workers.push(await startWorker(testDeps(database.url, redis.url), [definition], options))

@@ -24,7 +24,7 @@ import { createLog } from '../../src/platform/observability/log.ts'
 import { createTestDatabase, type TestDatabase, testServer } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 
-setDefaultTimeout(100_000)
+setDefaultTimeout(300_000)
 
 const newKey = (): ActorKey => `session:${crypto.randomUUID()}`
 const ENTRY = new URL('../support/thread.worker.ts', import.meta.url).href

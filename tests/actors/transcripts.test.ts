@@ -117,7 +117,7 @@ describe('search', () => {
     const [{ parts }] = await sql<[{ parts: number }]>`
       select count(*)::int as parts from transcript_search where recording_id = ${id}`
     expect(parts).toBeGreaterThan(10)
-  }, 30_000)
+  }, 300_000)
 
   test('accepts the worst possible transcript', async () => {
     // Many long words with hyphens: each is indexed as a whole and in parts, four bytes per character.
@@ -128,7 +128,7 @@ describe('search', () => {
     const id = await completed(Array.from({ length: 100 }, (_, n) => `${n} ${text.join(' ')}`))
     const { sql } = server.database
     expect(await sql`select 1 from transcript_search where recording_id = ${id}`).not.toHaveLength(0)
-  }, 30_000)
+  }, 300_000)
 
   test.each(['!!!', '-', '""', '" "', '&|<->:*()', '\\', "'"])(
     '%s finds nothing and breaks nothing',

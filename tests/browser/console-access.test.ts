@@ -15,7 +15,7 @@ import { openStream } from '../support/event-stream.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
-setDefaultTimeout(180_000)
+setDefaultTimeout(300_000)
 
 /**
  * What a page shows to those who may read it, by route. A new page of the console gets a line here: without one it would be

@@ -8,7 +8,7 @@ import { createRecord, createSource, field } from '../support/feedback.ts'
 import { createRecording, utterance } from '../support/recordings.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
-setDefaultTimeout(180_000)
+setDefaultTimeout(300_000)
 
 const DAY_MS = 86_400_000
 const LONG_AGO = new Date(Date.now() - 60 * DAY_MS).toISOString()

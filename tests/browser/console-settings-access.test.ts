@@ -5,7 +5,7 @@ import { type ConsolePage, openConsole } from '../support/console-page.ts'
 import { createTenant, type Tenant } from '../support/metadata.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
-setDefaultTimeout(180_000)
+setDefaultTimeout(300_000)
 
 let server: TestServer
 let tenant: Tenant
@@ -15,7 +15,7 @@ beforeAll(async () => {
   server = await startTestServer()
   tenant = await createTenant(server)
   browser = await openConsole(server, tenant.userId)
-}, 180_000)
+}, 300_000)
 afterAll(async () => {
   await browser?.stop()
   await server?.stop()

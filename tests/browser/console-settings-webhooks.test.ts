@@ -11,7 +11,7 @@ import {
   WEBHOOKS,
 } from '../support/webhooks.ts'
 
-setDefaultTimeout(180_000)
+setDefaultTimeout(300_000)
 
 let server: SendingServer
 let tenant: Tenant
@@ -24,7 +24,7 @@ beforeAll(async () => {
   tenant = await createTenant(server)
   receiver = startReceiver()
   browser = await openConsole(server, tenant.userId)
-}, 180_000)
+}, 300_000)
 afterAll(async () => {
   await browser?.stop()
   await receiver?.stop()

@@ -5,7 +5,7 @@ import { type ConsolePage, openConsole } from '../support/console-page.ts'
 import { createTenant, type Tenant } from '../support/metadata.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
-setDefaultTimeout(180_000)
+setDefaultTimeout(300_000)
 
 const APPLICATIONS = '/v3/rest/agent-applications'
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
   server = await startTestServer({ actors: true })
   tenant = await createTenant(server)
   browser = await openConsole(server, tenant.userId)
-}, 180_000)
+}, 300_000)
 afterAll(async () => {
   await browser?.stop()
   await server?.stop()

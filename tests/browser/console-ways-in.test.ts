@@ -14,7 +14,7 @@ import { createTenant, type Tenant } from '../support/metadata.ts'
 import { createRecording, utterance } from '../support/recordings.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
-setDefaultTimeout(180_000)
+setDefaultTimeout(300_000)
 
 let server: TestServer
 let chromium: Chromium
@@ -37,7 +37,7 @@ beforeAll(async () => {
   await page.goto(`${server.baseUrl}/sign-in/link?token=${token}&to=${encodeURIComponent('/console')}`)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
-}, 180_000)
+}, 300_000)
 
 afterAll(async () => {
   await chromium?.stop()

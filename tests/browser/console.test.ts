@@ -9,7 +9,7 @@ import { createRecord, createSource, field } from '../support/feedback.ts'
 import { createRecording, utterance } from '../support/recordings.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
-setDefaultTimeout(180_000)
+setDefaultTimeout(300_000)
 
 let server: TestServer
 let chromium: Chromium
@@ -55,7 +55,7 @@ beforeAll(async () => {
     if (message.type() === 'error') complaints.push(`${message.text()}: ${message.location().url}`)
   })
   page.on('pageerror', (error) => complaints.push(error.message))
-}, 180_000)
+}, 300_000)
 
 afterAll(async () => {
   await chromium?.stop()

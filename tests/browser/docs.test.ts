@@ -18,8 +18,8 @@ beforeAll(async () => {
   application = await server.createApplication(tenant.organizationId, { agentKey: 'demo' })
   chromium = await startChromium()
   page = await chromium.context.newPage()
-  page.setDefaultTimeout(150_000)
-}, 180_000)
+  page.setDefaultTimeout(300_000)
+}, 300_000)
 
 afterAll(async () => {
   await chromium?.stop()
@@ -126,7 +126,7 @@ test('Authorize opens at the API key', async () => {
     expect([await page.evaluate(scrolled), await page.evaluate(focused)]).toEqual([0, true]),
   )
   await authorize('X-Service-Api-Key', tenant.apiKey)
-}, 120_000)
+}, 300_000)
 
 test('/docs keeps the authorisation over a reload', async () => {
   await page.reload()

@@ -20,7 +20,7 @@ beforeAll(async () => {
   chromium = await startChromium()
   page = await chromium.context.newPage()
   await page.goto(`http://localhost:${website.port}/`)
-}, 60_000)
+}, 300_000)
 
 afterAll(async () => {
   await chromium?.stop()

@@ -8,7 +8,7 @@ import { CLIENT, type OpenIdProvider, startOpenIdProvider } from '../support/ope
 import { startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 import { createVisitor } from '../support/visitor.ts'
 
-setDefaultTimeout(180_000)
+setDefaultTimeout(300_000)
 
 let server: TestServer
 let second: TestServer
@@ -33,7 +33,7 @@ beforeAll(async () => {
     fetch: () => new Response('<title>Elsewhere</title>', { headers: { 'content-type': 'text/html' } }),
   })
   chromium = await startChromium()
-}, 180_000)
+}, 300_000)
 
 afterAll(async () => {
   await chromium?.stop()

@@ -5,7 +5,7 @@ import { assistantMessage, openAgent, userMessage } from '../support/agents.ts'
 import { type Chromium, startChromium } from '../support/chromium.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
-setDefaultTimeout(180_000)
+setDefaultTimeout(300_000)
 
 /** Bytes a second. */
 const DOWN = 1_600_000 / 8
@@ -29,7 +29,7 @@ beforeAll(async () => {
   await network.send('Network.enable')
   await network.send('Network.setCacheDisabled', { cacheDisabled: true })
   await network.send('Network.emulateNetworkConditions', SLOW)
-}, 180_000)
+}, 300_000)
 
 afterAll(async () => {
   await chromium?.stop()

@@ -21,7 +21,7 @@ beforeAll(async () => {
   tenant = await server.createTenant()
   sites = { owner: startSite(), third: startSite() }
   chromium = await startChromium()
-}, 60_000)
+}, 300_000)
 
 afterAll(async () => {
   await chromium?.stop()
@@ -97,7 +97,7 @@ describe('a page of the origin that created the upload', () => {
     const page = await pageOf(sites.owner)
     expect(await page.evaluate(sendByTus, [uploadUrl, 70_000] as const)).toBe('success')
     expect(sha256(await storedBytes(server.deps, uploadId))).toBe(sha256(FILE))
-  }, 60_000)
+  }, 300_000)
 
   test('sends the file by PUT, whole and in chunks, and reads every answer', async () => {
     const page = await pageOf(sites.owner)
@@ -118,7 +118,7 @@ describe('a page of the origin that created the upload', () => {
     expect(await chunk(0, 100_000)).toMatchObject({ status: 308, range: 'bytes=0-99999' })
     expect(await chunk(100_000, size)).toMatchObject({ status: 200 })
     expect(sha256(await storedBytes(server.deps, uploadId))).toBe(sha256(FILE))
-  }, 60_000)
+  }, 300_000)
 
   test('reads errors, too', async () => {
     const { uploadUrl } = await create()
@@ -131,7 +131,7 @@ describe('a page of the origin that created the upload', () => {
     const answer = await page.evaluate(send, [uploadUrl, 'PATCH', headers, 5, 10] as const)
     expect(answer).toMatchObject({ status: 409, offset: '0' })
     expect(JSON.parse(answer?.body ?? '')).toMatchObject({ code: 'upload_offset_mismatch' })
-  }, 60_000)
+  }, 300_000)
 })
 
 describe('a page of a third origin', () => {
@@ -150,5 +150,5 @@ describe('a page of a third origin', () => {
     expect(await page.evaluate(send, [uploadUrl, 'POST', override, 0, size] as const)).toBeNull()
     expect(await page.evaluate(sendByTus, [uploadUrl, size] as const)).toStartWith('error: ')
     expect(await offsetOf(uploadUrl)).toBe(0)
-  }, 60_000)
+  }, 300_000)
 })

@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 import { openPage, type PageOfAgent } from '../support/widget.ts'
 
-setDefaultTimeout(180_000)
+setDefaultTimeout(300_000)
 
 let server: TestServer
 let chromium: Chromium
@@ -44,7 +44,7 @@ beforeAll(async () => {
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
   })
   page.on('pageerror', (error) => complaints.push(String(error)))
-}, 180_000)
+}, 300_000)
 afterAll(async () => {
   await chromium?.stop()
   await shop?.stop(true)

@@ -5,7 +5,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { pythons, runPython } from '../support/python.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const MAX_P99_MS = 1
 const ATTEMPTS = 3

@@ -1093,7 +1093,7 @@ for (const [file, functions] of Object.entries(CASES)) {
           }
         }
         expect(slow).toEqual([])
-      }, 120_000)
+      }, 300_000)
     }
   })
 }

@@ -10,7 +10,7 @@ import { EARSHOT } from '../support/executable.ts'
 import { writeLongSession } from '../support/long-session.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const ROOT = resolve(import.meta.dir, '../..')
 const FIXTURES = resolve(ROOT, 'tests/fixtures/coding-sessions')

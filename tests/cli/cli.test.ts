@@ -9,7 +9,7 @@ import { EARSHOT } from '../support/executable.ts'
 import { type IdentityProcess, openIdentity } from '../support/identity.ts'
 
 /** Every call is a process of its own. */
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const ROOT = resolve(import.meta.dir, '../..')
 let database: TestDatabase

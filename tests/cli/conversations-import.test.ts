@@ -9,7 +9,7 @@ import { EARSHOT } from '../support/executable.ts'
 import { startTestServer, type TestApplication, type TestServer } from '../support/server.ts'
 
 /** Every call is a process of its own. */
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const ROOT = resolve(import.meta.dir, '../..')
 const MIB = 1024 * 1024

@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.ts'
 import { EARSHOT } from '../support/executable.ts'
 
 /** Every call is a process of its own. */
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const ROOT = resolve(import.meta.dir, '../..')
 let database: TestDatabase

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { EARSHOT } from '../support/executable.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 let database: TestDatabase
 let dataDir: string

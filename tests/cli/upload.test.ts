@@ -20,7 +20,7 @@ import { writePaddedMp4 } from '../support/padded-media.ts'
 import { RECORDINGS } from '../support/recordings.ts'
 import { type Client, startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const ROOT = resolve(import.meta.dir, '../..')
 const MIB = 1024 * 1024

@@ -13,7 +13,7 @@ import {
   verify,
 } from '../support/webhooks.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const ROOT = resolve(import.meta.dir, '../..')
 const SECRET_KEY = 'z'.repeat(43)

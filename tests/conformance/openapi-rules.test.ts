@@ -76,7 +76,7 @@ describe('the document', () => {
     })
     const found = await spectral.run(withEachFailureOnce())
     expect(found.map(({ code, path, message }) => `${code} ${path.join('.')}: ${message}`)).toEqual([])
-  }, 120_000)
+  }, 300_000)
 
   test('describes every operation, parameter and tag', () => {
     const silent = operations().flatMap(({ id, operation }) => [

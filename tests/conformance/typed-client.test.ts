@@ -65,4 +65,4 @@ test('a client generated from the document compiles strictly, without a cast, an
   })
   expect(await client.administer(access)).toEqual({ access: 'workspace', days: null, details: ['range'] })
   expect(await client.askWebsite(access)).toEqual({ success: true, title: 'Bad Request' })
-}, 120_000)
+}, 300_000)

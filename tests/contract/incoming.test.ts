@@ -15,7 +15,7 @@ import { type Arrival, bytesAt, CONTENT_TYPE, Row, sha256At } from './support/ar
 import type { Transfer } from './support/transfer.ts'
 
 // Generous for busy machines: the runner kills the S3 server together with a test that times out.
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const MIB = 1024 * 1024
 /** S3 only; the folder has none. */

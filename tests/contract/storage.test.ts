@@ -16,7 +16,7 @@ import { type S3Server, startS3 } from '../support/s3/server.ts'
 import type { Transfer } from './support/transfer.ts'
 
 // Generous for busy machines: the runner kills the S3 server together with a test that times out.
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const MIB = 1024 * 1024
 const NEVER = new AbortController().signal

@@ -29,7 +29,7 @@ beforeAll(async () => {
   cluster = await startCluster()
   accounts = await openAccounts(cluster)
   await cluster.ready()
-}, 60_000)
+}, 300_000)
 afterAll(() => cluster.stop(), 30_000)
 
 test('after every known fault nothing is lost, doubled or out of order', async () => {

@@ -13,7 +13,7 @@ const KILLS = 3
 let server: TestServer
 beforeAll(async () => {
   server = await startTestServer()
-}, 60_000)
+}, 300_000)
 afterAll(() => server.stop())
 const services = useServices()
 

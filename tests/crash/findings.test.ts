@@ -36,7 +36,7 @@ beforeAll(async () => {
   agent = await openAgent(server)
   key = server.as({ apiKey: agent.tenant.apiKey })
   sourceId = await createSource(key)
-}, 60_000)
+}, 300_000)
 afterAll(async () => {
   await Promise.all(workers.map((worker) => worker.kill()))
   await redis.stop()

@@ -20,7 +20,7 @@ let zendesk: FakeZendesk
 beforeAll(async () => {
   server = await startTestServer({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } })
   zendesk = startFakeZendesk(10)
-}, 60_000)
+}, 300_000)
 afterAll(async () => {
   await zendesk?.stop()
   await server?.stop()

@@ -10,7 +10,7 @@ import type { Stage } from '../support/recorders/fake.ts'
 import { RECORDINGS } from '../support/recordings.ts'
 import { clientOf, startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 
-setDefaultTimeout(180_000)
+setDefaultTimeout(300_000)
 
 const services = useServices()
 let server: TestServer

@@ -29,7 +29,7 @@ import { RECORDINGS } from '../support/recordings.ts'
 import { type Client, clientOf, startTestServer, type TestServer } from '../support/server.ts'
 import { createUpload } from '../support/uploads.ts'
 
-setDefaultTimeout(180_000)
+setDefaultTimeout(300_000)
 
 const [INGEST_MS, SIGNAL_MS, UPLOAD_MS] = [2_000, 5_000, 20_000]
 /** Measured conversations of the quiet organization. */

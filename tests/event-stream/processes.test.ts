@@ -24,7 +24,7 @@ beforeAll(async () => {
     .as({ apiKey: tenant.apiKey })
     .post('/v3/rest/feedback-sources', { name: 'desk' })
   sourceId = source.body.id
-}, 60_000)
+}, 300_000)
 afterAll(() => server?.stop())
 
 const start = (name: string): Promise<Service> =>
@@ -123,4 +123,4 @@ test('every event arrives once at every client, through a crash and a shutdown',
   const hints = before.map((one) => one.retryMs() ?? 0)
   expect(hints.some((ms) => ms > 0 && ms !== 3_000)).toBeTrue()
   await Promise.all(clients.map((one) => one.close()))
-}, 120_000)
+}, 300_000)

@@ -10,7 +10,7 @@ const HEARTBEAT_MS = 100
 let server: TestServer
 beforeAll(async () => {
   server = await startTestServer()
-}, 60_000)
+}, 300_000)
 afterAll(() => server?.stop())
 
 /** The real streams with short times, and every caller admitted. */
@@ -68,7 +68,7 @@ test('a client that does not read is disconnected, and others get every event', 
   slow.destroy()
   await good.close()
   await streams.stop()
-}, 60_000)
+}, 300_000)
 
 test('a quiet stream has comments, whose ids let a client resume behind what it may not see', async () => {
   const { organizationId, apiKey } = await server.createTenant()

@@ -23,7 +23,7 @@ beforeAll(async () => {
   server = await startTestServer({ actors: QUICK })
   tenant = await server.createTenant()
   key = server.as({ apiKey: tenant.apiKey })
-}, 60_000)
+}, 300_000)
 afterAll(() => server?.stop())
 
 const opened: StreamClient[] = []

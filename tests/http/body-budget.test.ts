@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts'
 import { openRequest, type RawRequest } from '../support/raw-request.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const MB = 1024 * 1024
 /** One caller has room for two, and all callers together for three. */
@@ -15,7 +15,7 @@ const LARGE = 1.2 * MB
 const SMALL = 15 * 1024
 const TIMEOUT_SECONDS = 4
 /** For many large bodies one after another. */
-const PATIENT = { deadlineMs: 50_000, everyMs: 100 }
+const PATIENT = { deadlineMs: 100_000, everyMs: 100 }
 
 let server: TestServer
 let agent: Agent

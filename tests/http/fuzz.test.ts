@@ -243,4 +243,4 @@ test('the actors process everything that was accepted, without a failure', async
   } finally {
     await runtime.stop(5_000)
   }
-}, 180_000)
+}, 300_000)

@@ -53,7 +53,7 @@ beforeAll(async () => {
   await sql`
     insert into agent_signal (id, organization_id, recording_id, channel, source, kind, occurred_at, product_area)
     values (gen_random_uuid(), ${organizationId}, ${id}, 'recording', 'qualitative_inference', 'complaint', ${AT(3)}, 'export')`
-}, 60_000)
+}, 300_000)
 afterAll(() => server?.stop())
 
 const counts = async (client: Client, query: string) => {
@@ -210,4 +210,4 @@ test('one organization has at most 30 counts at a time, with a time limit, and d
   expect(before).toBeLessThan(10)
   expect(outcomes.filter((outcome) => outcome === 'insights_busy')).toHaveLength(10)
   expect(outcomes.filter((outcome) => outcome === 'insights_timed_out')).toHaveLength(30)
-}, 60_000)
+}, 300_000)

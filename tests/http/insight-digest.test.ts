@@ -57,7 +57,7 @@ beforeAll(async () => {
     values
       (gen_random_uuid(), ${organizationId}, ${recordId}, null, 'feedback', 'qualitative_inference', 'wrong_answer', '2026-03-12T10:00:00Z', 'On the form: wrong.', null),
       (gen_random_uuid(), ${organizationId}, null, ${id}, 'recording', 'qualitative_inference', 'wrong_answer', '2026-03-12T11:00:00Z', 'Said in private.', 61)`
-}, 60_000)
+}, 300_000)
 afterAll(() => server?.stop())
 
 const digest = async (client: Client, query = '') => {

@@ -8,7 +8,7 @@ import { openRequest } from '../support/raw-request.ts'
 import { startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 import { createTestUpload, type TestUpload, TUS } from '../support/uploads.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const BODY_BYTES = 12 * 1024 * 1024
 const ATTEMPTS = 15

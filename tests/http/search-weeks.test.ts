@@ -18,7 +18,7 @@ beforeAll(async () => {
   await load('hourly', 3_000, '2 hours')
   await load('daily', 1_200, '1 day')
   await load('ancient', 1_100, '1 hour', '3 years')
-}, 60_000)
+}, 300_000)
 afterAll(() => server?.stop())
 
 async function load(word: string, amount: number, apart: string, ago = '0 days'): Promise<void> {

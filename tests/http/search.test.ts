@@ -16,7 +16,7 @@ beforeAll(async () => {
   server = await startTestServer({ actors: QUICK })
   agent = await openAgent(server)
   key = createKey(server, agent)
-}, 60_000)
+}, 300_000)
 afterAll(() => server?.stop())
 
 /** A word that occurs nowhere else. */

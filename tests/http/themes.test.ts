@@ -26,7 +26,7 @@ const EXPORT = [
 let server: TestServer
 beforeAll(async () => {
   server = await startTestServer({ actors: QUICK })
-}, 60_000)
+}, 300_000)
 afterAll(() => server?.stop())
 
 /** Wakes the actors until nothing waits. */
@@ -41,7 +41,7 @@ async function settle({ organizationId }: TestTenant): Promise<void> {
           + (select coalesce(sum(unlinked), 0)::int from theme_progress where organization_id = ${organizationId}) as n`
       return left?.n === 0
     },
-    { deadlineMs: 30_000 },
+    { deadlineMs: 100_000 },
   )
   expect(await disagreements(sql, organizationId)).toEqual([])
 }

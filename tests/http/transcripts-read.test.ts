@@ -143,7 +143,7 @@ describe('a supplied transcript comes back unchanged', () => {
     const id = await recordingOf(entries)
     const { body } = await client.get(pathOf(id))
     expect(body.utterances).toEqual(entries.map((entry) => ({ recordingId: id, ...entry })))
-  }, 30_000)
+  }, 300_000)
 })
 
 describe('exceeding a limit is 400 with a stable code, the limit and the actual number', () => {

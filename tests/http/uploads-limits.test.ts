@@ -15,7 +15,7 @@ import { createRecording, RECORDINGS } from '../support/recordings.ts'
 import { clientOf, startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 import { at, createTestUpload, createUpload, noise, offsetOf, patch, TUS } from '../support/uploads.ts'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 
 const MAX_WAITING = 3
 const SIZE = 100_000

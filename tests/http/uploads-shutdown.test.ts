@@ -7,7 +7,7 @@ import { RECORDINGS } from '../support/recordings.ts'
 import { startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 import { createUpload, noise, patch } from '../support/uploads.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const SIZE = 3_000_000
 const CONTENT = noise(SIZE)

@@ -50,7 +50,7 @@ describe('two API processes on one Redis', () => {
     }
     running = await Promise.all([services.start({ env }), services.start({ env })])
     urls = running.map(({ baseUrl }) => baseUrl)
-  }, 60_000)
+  }, 300_000)
 
   test('accept 20 of 64 parallel connections to each, and every answer is 200 or 429', async () => {
     const client = newClient()

@@ -23,7 +23,7 @@ import {
 } from '../support/fake-zendesk.ts'
 import { type Client, startTestServer, type TestApplication, type TestServer } from '../support/server.ts'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 
 let server: TestServer
 let runtime: Runtime

@@ -49,7 +49,7 @@ beforeAll(async () => {
         },
       )
   }
-}, 60_000)
+}, 300_000)
 beforeEach(() => {
   smtp.busy = false
   ;(smtp.delivered as Delivered[]).length = 0

@@ -374,7 +374,7 @@ describe('an answer', () => {
     })()
     await expect(reading).rejects.toMatchObject({ code: 'media_too_large', retryable: false })
     expect(left).toBe(0)
-  }, 180_000)
+  }, 300_000)
 
   test.each([
     ['never', '', 'transfer_timeout again'],

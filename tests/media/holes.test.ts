@@ -15,7 +15,7 @@ import { startTestServer } from '../support/server.ts'
 import { media, picture, tone } from './support/ffmpeg.ts'
 import { subjectOf } from './support/subject.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 let folder: string
 beforeAll(() => {

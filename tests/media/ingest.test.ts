@@ -358,7 +358,7 @@ test('kill -9 in the middle of a transfer: another worker retries it', async () 
   }
   expect(requests).toHaveLength(2)
   expect(temporaryFiles()).toEqual([])
-}, 30_000)
+}, 300_000)
 
 test('the next attempt deletes an object that the previous attempt stored but did not publish', async () => {
   await runtime.stop(5_000)

@@ -14,7 +14,7 @@ import { startTestServer, type TestServer, type TestTenant } from '../support/se
 import { film, media, picture, tone } from './support/ffmpeg.ts'
 import { type Subject, subjectOf } from './support/subject.ts'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 
 let server: TestServer
 let tenant: TestTenant

@@ -21,7 +21,7 @@ import { type Client, startTestServer, type TestServer, type TestTenant } from '
 import type { TestUpload } from '../support/uploads.ts'
 import { type Subject, subjectOf } from './support/subject.ts'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 
 const OLD = wav(1)
 const NEW = wav(2)

@@ -29,7 +29,7 @@ import { type Client, startTestServer, type TestServer, type TestTenant } from '
 import type { TestUpload } from '../support/uploads.ts'
 import { type Subject, subjectOf } from './support/subject.ts'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 
 const SOUND = wav(2)
 const NO_MEDIA = new TextEncoder().encode('this is no media')

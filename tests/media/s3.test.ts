@@ -19,7 +19,7 @@ beforeAll(async () => {
   server = await startTestServer({ env: { ...s3.env } })
   runtime = createRuntime(server.deps, [recordingActor(server.deps)], QUICK)
   await runtime.start()
-}, 60_000)
+}, 300_000)
 afterAll(async () => {
   await runtime?.stop(5_000)
   await server?.stop()
@@ -42,7 +42,7 @@ test('an upload becomes playable, with waveform and poster, and leaves no file o
     [200, 'image/jpeg', true],
   ])
   expect(readdirSync(join(server.deps.config.dataDir, 'tmp'))).toEqual([])
-}, 60_000)
+}, 300_000)
 
 test('a deleted recording is no longer playable when its DELETE is answered', async () => {
   const tenant = await server.createTenant()
@@ -56,4 +56,4 @@ test('a deleted recording is no longer playable when its DELETE is answered', as
     .as({ apiKey: tenant.apiKey })
     .delete(`/v3/rest/recordings/${upload.recordingId}`)
   expect([status, await statuses()]).toEqual([204, [404, 404, 404]])
-}, 60_000)
+}, 300_000)

@@ -17,7 +17,7 @@ import { createUpload, offsetOf, patch, type TestUpload } from '../support/uploa
 import { media, picture, tone } from './support/ffmpeg.ts'
 import { running, slowFfmpeg } from './support/slow.ts'
 
-setDefaultTimeout(90_000)
+setDefaultTimeout(300_000)
 
 const HOST = 'media.example.com'
 const SOUND = wav(3)

@@ -20,7 +20,7 @@ import { media, picture, tone } from './support/ffmpeg.ts'
 import { running, slowFfmpeg } from './support/slow.ts'
 import { type Subject, subjectOf } from './support/subject.ts'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 
 let server: TestServer
 let client: Client
@@ -95,7 +95,7 @@ test('encodeProgress rises from 0 to 100 during encoding', async () => {
   expect(new Set(seen).size).toBeGreaterThan(2)
   expect((await subject.asset(upload.recordingId)).status).toBe('completed')
   await nothingLeaks()
-}, 40_000)
+}, 300_000)
 
 describe('a lost turn kills its FFmpeg and leaves nothing behind', () => {
   test('because the recording was deleted', async () => {
@@ -106,7 +106,7 @@ describe('a lost turn kills its FFmpeg and leaves nothing behind', () => {
     await eventually(() => running(temporary()).length === 0)
     await eventually(() => temporaryFolders().length === 0)
     await nothingLeaks()
-  }, 30_000)
+  }, 300_000)
 
   test('because the worker stops; another one retries it', async () => {
     await work()
@@ -121,7 +121,7 @@ describe('a lost turn kills its FFmpeg and leaves nothing behind', () => {
       contentType: 'video/mp4',
     })
     await nothingLeaks()
-  }, 40_000)
+  }, 300_000)
 
   test('because the process was killed; another one retries it', async () => {
     const script = new URL('support/worker.ts', import.meta.url).pathname
@@ -142,7 +142,7 @@ describe('a lost turn kills its FFmpeg and leaves nothing behind', () => {
       await second.exited
     }
     await nothingLeaks()
-  }, 60_000)
+  }, 300_000)
 })
 
 test('a failure outside the file is retried, and the asset stays in processing', async () => {

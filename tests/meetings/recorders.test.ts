@@ -9,7 +9,7 @@ import { loseAnswer } from '../support/recorders/server.ts'
 import { RECORDINGS } from '../support/recordings.ts'
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const ENDS: readonly (readonly [stage: Stage, meeting: string, asset: string, errorCode: string | null])[] = [
   ['ended', 'ended', 'completed', null],

@@ -9,7 +9,7 @@ import { type CoalescedMistake, type CoalescedOptions, RULES, type SenderOptions
 import { explore, STUCK } from './explorer.ts'
 
 // A busy machine needs longer.
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const guarded = (process: number): SenderOptions => ({ way: 'guarded', process })
 const locked = (process: number): SenderOptions => ({ way: 'locked', process })

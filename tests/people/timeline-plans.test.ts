@@ -79,7 +79,7 @@ beforeAll(async () => {
   // Another busy person of the organization.
   const { id: other } = (await key.put('/v3/rest/people', { email: 'other@example.com' })).body
   await load(sql, { organizationId, applicationId, sourceId, personId: other }, 2_000)
-}, 180_000)
+}, 300_000)
 afterAll(async () => {
   await planner?.end({ timeout: 5 })
   await server?.stop()
@@ -147,5 +147,5 @@ describe.each(changes)('%s', (_, change) => {
       return scanned.length > 0 || rows > most || pages > Math.min(most * 4, PAGES)
     })
     expect(excessive).toEqual([])
-  }, 120_000)
+  }, 300_000)
 })

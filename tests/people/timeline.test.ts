@@ -228,7 +228,7 @@ describe('access', () => {
     expect(first.body).toMatchObject({ data: [{}, {}], has_more: true, next_cursor: expect.any(String) })
     const entries = await walk(ivy.id, 10, server.as({ userToken }))
     expect(entries.map(({ channel }) => channel)).toEqual([...Array(5).fill('conversation'), 'feedback'])
-  }, 60_000)
+  }, 300_000)
 })
 
 test('pages join without gaps or repetitions, at equal times, too', async () => {
@@ -272,7 +272,7 @@ test('pages join without gaps or repetitions, at equal times, too', async () => 
       .toReversed(),
   )
   for (const limit of [1, 7, 49]) expect(await walk(jo.id, limit)).toEqual(all as Entry[])
-}, 60_000)
+}, 300_000)
 
 test('a cursor of another list, or none, is 400', async () => {
   const { id } = await person()

@@ -232,7 +232,7 @@ describe.each(changes)('%s', (_when, change) => {
         pages > PAGES_A_ROW * (LIMIT + 1) + OTHER_ROWS,
     )
     expect(excessive).toEqual([])
-  }, 120_000)
+  }, 300_000)
 })
 
 test('statements of every list were recorded', () => {

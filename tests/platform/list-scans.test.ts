@@ -144,14 +144,14 @@ describe.each([
       expect([caller, items.length]).toEqual([caller, RARE.length])
       expect(rows).toBeLessThan(MOST_ROWS)
     }
-  }, 120_000)
+  }, 300_000)
 })
 
 test('the limit includes recordings that the caller cannot see', async () => {
   const { items, rows } = await readAll(server.as(tenant), `${RECORDINGS}?limit=10`)
   expect(items).toHaveLength(RARE.length)
   expect(rows).toBeLessThan(MOST_WITH_FOLDERS)
-}, 120_000)
+}, 300_000)
 
 describe('a page by number', () => {
   const user = () => server.as({ userToken: tenant.userToken })

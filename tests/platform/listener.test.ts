@@ -6,7 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 
 const APPLICATION = 'test listener'
 

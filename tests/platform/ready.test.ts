@@ -82,7 +82,7 @@ describe('the store on an S3 server', () => {
       for (const store of stores) store.close()
       await server.stop()
     }
-  }, 60_000)
+  }, 300_000)
 })
 
 describe('GET /ready', () => {
@@ -160,5 +160,5 @@ describe('GET /ready', () => {
     expect((await ready()).status).toBe(503)
     expect((await ready()).status).toBe(503)
     expect(asked).toBe(1)
-  }, 20_000)
+  }, 300_000)
 })

@@ -31,7 +31,7 @@ beforeAll(async () => {
   await load(tenant.organizationId, NEIGHBOURS_ROWS, 'other', 'Another matter')
   await load(tenant.organizationId, 3, 'common', COMMON_TEXT)
   await server.database.sql`vacuum analyze`
-}, 120_000)
+}, 300_000)
 afterAll(async () => {
   await planner?.end({ timeout: 5 })
   await server?.stop()
@@ -77,5 +77,5 @@ describe.each([
       readings.push(await reading(planner, name, statement))
     }
     expect(readings.filter(({ rows, pages }) => rows > MOST_ROWS || pages > MOST_PAGES)).toEqual([])
-  }, 30_000)
+  }, 300_000)
 })

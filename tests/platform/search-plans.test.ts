@@ -32,7 +32,7 @@ beforeAll(async () => {
   await load(tenant, OWN_ROWS, 'Another matter of the import')
   await load(tenant, 3, 'A common case of the export')
   await server.database.sql`vacuum analyze search_passage`
-}, 120_000)
+}, 300_000)
 afterAll(() => server?.stop())
 
 /** A session with so many passages. */
@@ -100,7 +100,7 @@ describe.each([["'common'"], ["'commo':*"], ["'common' <-> 'case'"], ["'export' 
       expect(steps).toContain('Bitmap Heap Scan search_passage: 3')
       expect(rows).toBeLessThan(60)
       expect(pages).toBeLessThan(150)
-    }, 30_000)
+    }, 300_000)
   },
 )
 
@@ -171,5 +171,5 @@ describe('the background change', () => {
     expect(await unfinishedDataChanges(sql)).toEqual([])
     const [done] = await sql`select rows_done from data_change where name = 'search_of_feedback'`
     expect(done).toMatchObject({ rows_done: 1 })
-  }, 60_000)
+  }, 300_000)
 })

@@ -38,7 +38,7 @@ let collected: Statements
 beforeAll(async () => {
   database = await createTestDatabase()
   collected = await collectStatements(STORES)
-}, 120_000)
+}, 300_000)
 afterAll(() => database.drop())
 
 describe('rows of SQL', () => {

@@ -51,7 +51,7 @@ test('a hanging job is ended at its deadline, and no other job fails', async () 
   })
   expect(waiting).toMatchObject({ value: ['after', expect.not.stringMatching(first!)] })
   await eventually(() => !isRunning(first!))
-}, 20_000)
+}, 300_000)
 
 test('a job with a lost turn is ended if running and dropped if waiting', async () => {
   const run = start()
@@ -117,7 +117,7 @@ test('organizations take turns, and a hanging job of one never delays another', 
   expect(order.slice(0, 4).sort()).toEqual(['a', 'a', 'b', 'c'])
   for (const one of processes) one.close()
   await Promise.all(hanging)
-}, 20_000)
+}, 300_000)
 
 test('threads share the processes; the jobs of a thread end with it', async () => {
   const shared = createTextProcesses({ command: [process.execPath, SCRIPT] })
@@ -147,7 +147,7 @@ test('threads share the processes; the jobs of a thread end with it', async () =
   const behind = second.run('behind')
   first.end()
   expect((await behind)[0]).toBe('behind')
-}, 20_000)
+}, 300_000)
 
 test('the real process does its jobs and ends with its parent', async () => {
   const real = createTextProcesses()
@@ -164,4 +164,4 @@ test('the real process does its jobs and ends with its parent', async () => {
   const child = Bun.spawn([process.execPath, CLI, '__text-process'], { stdin: 'pipe', stdout: 'ignore' })
   child.stdin.end()
   expect(await child.exited).toBe(0)
-}, 20_000)
+}, 300_000)

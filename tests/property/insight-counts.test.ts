@@ -52,7 +52,7 @@ beforeAll(async () => {
   const [source] = await sql<{ id: number }[]>`
     insert into feedback_source (organization_id, name, type) values (${organizationId}, 'S', 'api') returning id`
   sourceId = source?.id ?? 0
-}, 60_000)
+}, 300_000)
 afterAll(async () => {
   await sql?.end({ timeout: 5 })
   await database?.drop()
@@ -276,7 +276,7 @@ describe('counts', () => {
         (select count(*)::int from agent_signal where counted is null) as uncounted`
     expect(rest).toEqual({ changes: 0, zeros: 0, uncounted: 0 })
     for (let again = 0; again < 5; again++) await compare()
-  }, 120_000)
+  }, 300_000)
 
   test('of an organization that is gone are dropped', async () => {
     const gone = newId()

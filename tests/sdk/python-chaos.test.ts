@@ -9,7 +9,7 @@ import { useServices } from '../support/process.ts'
 import { pythons, runPython } from '../support/python.ts'
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const SESSIONS = 6
 const TURNS = 8

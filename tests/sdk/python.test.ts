@@ -7,7 +7,7 @@ import { codeBlocksOf } from '../docs/support/code-blocks.ts'
 import { PYTHON_SDK, pythons, runPython } from '../support/python.ts'
 import { startTestServer, type TestApplication, type TestServer, type TestTenant } from '../support/server.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const installed = pythons()
 const [python] = installed

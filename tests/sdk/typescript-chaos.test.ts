@@ -9,7 +9,7 @@ import { FAULTS, startFaultProxy } from '../support/fault-proxy.ts'
 import { useServices } from '../support/process.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const SESSIONS = 6
 const TURNS = 8

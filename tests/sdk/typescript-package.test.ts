@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { startTestServer, type TestApplication, type TestServer, type TestTenant } from '../support/server.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const ROOT = resolve(import.meta.dir, '../..')
 const README = readFileSync(join(ROOT, 'sdk/typescript/README.md'), 'utf8')

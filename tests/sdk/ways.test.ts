@@ -237,4 +237,4 @@ for (const [name, send] of Object.entries(WAYS))
         ?.startsWith('yes'),
     ])
     expect(Object.entries(carried)).toEqual(said as never)
-  }, 60_000)
+  }, 300_000)

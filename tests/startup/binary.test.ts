@@ -12,7 +12,7 @@ import { type Service, useServices } from '../support/process.ts'
 import { testRawHosts } from '../support/raw-hosts.ts'
 import { applicationKeys, childrenOf, demoCredentials, processesNaming } from './facts.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 describe('executable', () => {
   const services = useServices()

@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.ts'
 import { type Service, type ServiceOptions, useServices } from '../support/process.ts'
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const services = useServices()
 let database: TestDatabase

@@ -8,7 +8,7 @@ import { createTestDatabase, type TestDatabase, testServer } from '../support/da
 import { EARSHOT } from '../support/executable.ts'
 import { useServices } from '../support/process.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 describe('with DATABASE_URL', () => {
   const services = useServices()

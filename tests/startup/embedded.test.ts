@@ -18,7 +18,7 @@ import {
   redisPid,
 } from './facts.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const hasRedis = Bun.which('redis-server') !== null && Bun.which('redis-cli') !== null
 

@@ -7,7 +7,7 @@ import { EARSHOT, EARSHOT_SOURCE, executable } from '../support/executable.ts'
 import { useServices } from '../support/process.ts'
 import { postgresPid, processesNaming } from './facts.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const isRoot = process.geteuid?.() === 0
 

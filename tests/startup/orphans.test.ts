@@ -8,7 +8,7 @@ import { EARSHOT } from '../support/executable.ts'
 import { useServices } from '../support/process.ts'
 import { applicationKeys, demoCredentials, postgresPid, processesNaming } from './facts.ts'
 
-setDefaultTimeout(90_000)
+setDefaultTimeout(300_000)
 
 /** The guarantee: embedded servers end within this time after their process. */
 const ORPHANS_END_MS = 15_000

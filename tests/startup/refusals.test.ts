@@ -4,7 +4,7 @@ import { MIGRATIONS } from '../../sql/migrations.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { useServices } from '../support/process.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const services = useServices()
 

@@ -7,7 +7,7 @@ import { authorizePath, decide, newProof, postForm, REDIRECT, registered } from 
 import { type Service, useServices } from '../support/process.ts'
 import { createVisitor } from '../support/visitor.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const ROOT = resolve(import.meta.dir, '../..')
 const LINK = /https?:\S+\/sign-in\/link\?token=(esl_[0-9A-Za-z]{43})/

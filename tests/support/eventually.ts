@@ -20,11 +20,11 @@ const pauseMs = (elapsedMs: number, attemptMs: number) =>
 
 /**
  * Calls `attempt` until it neither throws nor returns `false`. Returns the result.
- * @throws the error of the last attempt after the deadline (45 s, for machines with much else to do)
+ * @throws the error of the last attempt after the deadline (100 s, for machines with much else to do)
  */
 export async function eventually<T>(
   attempt: () => T | Promise<T>,
-  { deadlineMs = 45_000, everyMs }: EventuallyOptions = {},
+  { deadlineMs = 100_000, everyMs }: EventuallyOptions = {},
 ): Promise<Exclude<T, false>> {
   const started = performance.now()
   const deadline = started + deadlineMs

@@ -43,6 +43,6 @@ export function importIn(client: Client, sourceId: number, id: string, ...phases
       if (!phases.includes(body.phase)) throw new Error(`the import is ${body.phase} (${body.error_code})`)
       return body
     },
-    { deadlineMs: 30_000 },
+    { deadlineMs: 100_000 },
   )
 }

@@ -106,4 +106,4 @@ test('a turn may be killed between any two statements', async () => {
     expect([at, again.state.crashed]).toEqual([at, true])
     expect([at, again.result]).toEqual([at, result])
   }
-}, 120_000)
+}, 300_000)

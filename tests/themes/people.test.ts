@@ -194,7 +194,7 @@ describe('beside the actor', () => {
       }),
       { numRuns: 12 },
     )
-  }, 120_000)
+  }, 300_000)
 })
 
 describe('a model server', () => {

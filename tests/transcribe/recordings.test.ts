@@ -24,7 +24,7 @@ import { createRecording, RECORDINGS, utterance } from '../support/recordings.ts
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'
 import { makeMedia, startSpeechServer } from '../support/speech.ts'
 
-setDefaultTimeout(40_000)
+setDefaultTimeout(300_000)
 
 const HOST = 'media.example.com'
 const environment = { PATH: process.env.PATH ?? '' }

@@ -11,7 +11,7 @@ import { createServerTranscriber, type ServerOptions } from '../../src/transcrib
 import { type SourceMedia, TranscriberError } from '../../src/transcribe/transcriber.ts'
 import { makeMedia, type SpeechAnswer, secondsOf, startSpeechServer } from '../support/speech.ts'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 
 let folder: string
 let count = 0

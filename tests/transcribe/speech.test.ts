@@ -14,7 +14,7 @@ import { createRecording, RECORDINGS } from '../support/recordings.ts'
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'
 import { makeMedia, speak } from '../support/speech.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const HOST = 'media.example.com'
 const SENTENCE = 'hello world we are going to the market'
@@ -64,7 +64,7 @@ async function assertHeard(id: string): Promise<void> {
   await eventually(
     async () => (await client.get(`${RECORDINGS}/${id}`)).body.transcript.source === 'automatic',
     {
-      deadlineMs: 50_000,
+      deadlineMs: 100_000,
     },
   )
   const { body } = await client.get(`${RECORDINGS}/${id}/transcript`)

@@ -222,4 +222,4 @@ test('the figures of the gate are those of the blind set, and what they let thro
   expect(recallOf(shown.all) ?? 0).toBeGreaterThanOrEqual(0.5)
   expect(shown.falsePraise.get('sarcasm') ?? 0).toBe(0)
   expect(shown.falsePraise.get('politeness') ?? 0).toBe(0)
-}, 120_000)
+}, 300_000)

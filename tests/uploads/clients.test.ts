@@ -21,7 +21,7 @@ import { startCuttingProxy } from './support/cutting-proxy.ts'
 import { FORMATS, type Format, type MediaFile, makeMedia } from './support/media-files.ts'
 import { storedBytes } from './support/stored.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const SEED = Number(process.env.UPLOAD_SEED ?? 20_260_101)
 const CUTS = 3

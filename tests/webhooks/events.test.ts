@@ -219,7 +219,7 @@ describe('recordings and uploads', () => {
     expect(failed.data.asset).toMatchObject({ status: 'failed', errorCode: 'url_not_found' })
     const types = await typesOf(organizationId)
     expect(types.filter((type) => type === 'recording.asset.completed')).toHaveLength(1)
-  }, 60_000)
+  }, 300_000)
 
   test('uploads: ready, cancelled, failed', async () => {
     const tenant = await subscriber()
@@ -241,7 +241,7 @@ describe('recordings and uploads', () => {
     await fetch(broken.uploadUrl, { method: 'PUT', body: 'hello' })
     const failed = await event(organizationId, 'upload.failed')
     expect(failed.data).toMatchObject({ uploadId: broken.uploadId, errorCode: 'processing_failed' })
-  }, 60_000)
+  }, 300_000)
 
   test('a transcription that fails', async () => {
     const { client, organizationId } = await subscriber()
