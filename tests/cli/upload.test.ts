@@ -16,7 +16,7 @@ import { join, resolve } from 'node:path'
 import { type CountingProxy, startCountingProxy } from '../support/counting-proxy.ts'
 import { eventually } from '../support/eventually.ts'
 import { EARSHOT } from '../support/executable.ts'
-import { writePaddedMp4 } from '../support/padded-media.ts'
+import { writePaddedMp4, writePaddedWav } from '../support/padded-media.ts'
 import { RECORDINGS } from '../support/recordings.ts'
 import { type Client, startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 
@@ -24,7 +24,7 @@ setDefaultTimeout(300_000)
 
 const ROOT = resolve(import.meta.dir, '../..')
 const MIB = 1024 * 1024
-const SIZE = 24 * MIB
+const SIZE = 12 * MIB
 /** Heads of requests and their bodies of JSON. */
 const OVERHEAD = 64 * 1024
 
@@ -44,7 +44,7 @@ beforeEach(async () => {
   tenant = await server.createTenant()
   client = server.as(tenant)
   folder = mkdtempSync(join(tmpdir(), 'earshot-upload-'))
-  talk = writePaddedMp4(join(folder, 'talk.mp4'), SIZE)
+  talk = writePaddedWav(join(folder, 'talk.wav'), SIZE)
   folders.push(folder)
 })
 const folders: string[] = []
@@ -115,17 +115,18 @@ async function stored(recordingId: string): Promise<string> {
   }
 }
 
-const original = () => sha256(readFileSync(talk))
+const original = (path = talk) => sha256(readFileSync(path))
 
 describe('earshot upload', () => {
   test('creates a recording, sends the file, waits until it is ready, and prints its URL', async () => {
-    const { code, out, err } = await upload([talk, '--name', 'Talk with Ada'])
+    const film = writePaddedMp4(join(folder, 'talk.mp4'), SIZE)
+    const { code, out, err } = await upload([film, '--name', 'Talk with Ada'])
     expect({ code, err }).toEqual({ code: 0, err: 'talk.mp4: ready\n' })
     const [{ id, display_name }] = await recordings()
     expect(display_name).toBe('Talk with Ada')
     expect(out).toContain(`recording  ${id}`)
     expect(out).toMatch(/url {8}http:\/\/\S+\nduration {3}\d+(\.\d+)? s\n$/)
-    expect(await stored(id)).toBe(original())
+    expect(await stored(id)).toBe(original(film))
     expect(readdirSync(stateFolder())).toEqual([])
   })
 
@@ -147,8 +148,8 @@ describe('earshot upload', () => {
     await eventually(() => drawn.includes('status'))
     // Each time the line is taken away before something else is drawn.
     const lines = drawn.split('\r\u001b[K')
-    expect(lines[1]).toMatch(/^talk\.mp4 {2}\[[█·]{30}\] +\d+ % {3}\S+ \w?B of 25\.2 MB/)
-    expect(lines.at(-1)).toStartWith('talk.mp4: sent')
+    expect(lines[1]).toMatch(/^talk\.wav {2}\[[█·]{30}\] +\d+ % {3}\S+ \w?B of 12\.6 MB/)
+    expect(lines.at(-1)).toStartWith('talk.wav: sent')
   })
 
   test('uploads several files; a bad file does not stop the others; --json prints one object', async () => {
@@ -157,7 +158,7 @@ describe('earshot upload', () => {
     const { code, err, uploads } = await uploadJson(bad, talk)
     expect(code).toBe(1)
     expect(err).toMatch(/^earshot: notes\.mp4: .*unsupported_media_type.*$/m)
-    expect(err).toContain('talk.mp4: ready\n')
+    expect(err).toContain('talk.wav: ready\n')
     expect(uploads).toEqual([
       {
         file: bad,
@@ -180,12 +181,12 @@ describe('earshot upload', () => {
     ])
     expect((await recordings()).map((row: { display_name: string }) => row.display_name).sort()).toEqual([
       'notes.mp4',
-      'talk.mp4',
+      'talk.wav',
     ])
   })
 
   test('opens each file only when its turn comes', async () => {
-    const files = [talk, ...['b', 'c', 'd'].map((name) => writePaddedMp4(join(folder, `${name}.mp4`), MIB))]
+    const files = [talk, ...['b', 'c', 'd'].map((name) => writePaddedWav(join(folder, `${name}.wav`), MIB))]
     const held = proxy.holdAfter(SIZE / 2)
     const run = start([...files, '--json', '--no-wait'])
     await held
@@ -296,7 +297,7 @@ describe('what is cut goes on', () => {
   })
 
   test('in several files, without sending finished files again', async () => {
-    const second = writePaddedMp4(join(folder, 'second.mp4'), SIZE)
+    const second = writePaddedWav(join(folder, 'second.wav'), SIZE)
     const held = proxy.holdAfter(SIZE * 1.5)
     const { child, result } = start([talk, second])
     await held
@@ -385,7 +386,7 @@ describe('a mistake is one line', () => {
     const key = `${tenant.apiKey.slice(0, -4)}AAAA`
     const { code, out, err } = await upload([talk, '--key', key, '--json'])
     expect([code, JSON.parse(out).uploads[0].error.code]).toEqual([1, 'unauthenticated'])
-    expect(err).toMatch(/^earshot: talk\.mp4: the server answered 401: .*\n$/)
+    expect(err).toMatch(/^earshot: talk\.wav: the server answered 401: .*\n$/)
     expect(out + err).not.toContain(key.slice(-30))
   })
 

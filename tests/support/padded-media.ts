@@ -1,6 +1,7 @@
 /** Media of any size. A player needs only the first few kilobytes. */
 import { copyFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { wav } from './media.ts'
 
 const PICTURE = resolve(import.meta.dir, '../media/fixtures/picture.mp4')
 
@@ -16,6 +17,22 @@ export function writePaddedMp4(path: string, size: number): string {
   box.write('free', 4, 'latin1')
   box.writeBigUInt64BE(BigInt(size - start), 8)
   writeFileSync(path, box, { flag: 'a' })
+  truncateSync(path, size)
+  return path
+}
+
+/**
+ * A second of sound that every browser plays, padded to `size` bytes as above (a chunk `JUNK`). The service encodes nothing of it, which
+ * takes a second for a film.
+ */
+export function writePaddedWav(path: string, size: number): string {
+  const sound = wav(1)
+  const view = new DataView(sound.buffer)
+  const chunk = Buffer.alloc(8)
+  chunk.write('JUNK', 'latin1')
+  chunk.writeUInt32LE(size - sound.byteLength - chunk.byteLength, 4)
+  view.setUint32(4, size - 8, true)
+  writeFileSync(path, Buffer.concat([sound, chunk]))
   truncateSync(path, size)
   return path
 }
