@@ -4,15 +4,16 @@ import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, t
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { runCommand } from '../support/command-line.ts'
 import { type CountingProxy, startCountingProxy } from '../support/counting-proxy.ts'
 import { EARSHOT } from '../support/executable.ts'
 import { startTestServer, type TestApplication, type TestServer } from '../support/server.ts'
 
-/** Every call is a process of its own. */
-setDefaultTimeout(300_000)
+/** Calls are processes of their own, but for those that are refused. */
+setDefaultTimeout(120_000)
 
 const ROOT = resolve(import.meta.dir, '../..')
-const MIB = 1024 * 1024
+const KIB = 1024
 
 let server: TestServer
 let proxy: CountingProxy
@@ -35,15 +36,25 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+const words = (path: string, flags: readonly string[]) => [
+  'conversations',
+  'import',
+  path,
+  ...flags,
+  '--json',
+]
+
+const environment = () => ({
+  PATH: process.env.PATH ?? '',
+  EARSHOT_URL: proxy.url,
+  EARSHOT_AGENT_KEY: application.agentKey,
+  EARSHOT_SECRET: application.agentSecret,
+})
+
 function start(path: string, ...flags: readonly string[]) {
-  return Bun.spawn([...EARSHOT, 'conversations', 'import', path, ...flags, '--json'], {
+  return Bun.spawn([...EARSHOT, ...words(path, flags)], {
     cwd: ROOT,
-    env: {
-      PATH: process.env.PATH ?? '',
-      EARSHOT_URL: proxy.url,
-      EARSHOT_AGENT_KEY: application.agentKey,
-      EARSHOT_SECRET: application.agentSecret,
-    },
+    env: environment(),
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
@@ -239,33 +250,34 @@ describe('again', () => {
   })
 
   test('killed in the middle and started again, it stores what one import stores', async () => {
-    const path = file('killed.csv', many(12_000))
-    const held = proxy.holdAfter(2 * MIB)
+    const ROWS = 4_000
+    const path = file('killed.csv', many(ROWS))
+    const held = proxy.holdAfter(512 * KIB)
     const child = start(path)
     await held
     child.kill('SIGKILL')
     await child.exited
     proxy.release()
     const before = (await stored()).length
-    expect(before).toBeWithin(100, 11_900)
+    expect(before).toBeWithin(100, ROWS - 100)
     const { code, json } = await run(path)
-    expect({ code, json }).toMatchObject({ code: 0, json: { rows: 12_000, revised: 0, refused: 0 } })
-    expect(json.imported + json.duplicates).toBe(12_000)
+    expect({ code, json }).toMatchObject({ code: 0, json: { rows: ROWS, revised: 0, refused: 0 } })
+    expect(json.imported + json.duplicates).toBe(ROWS)
     expect(json.duplicates).toBeGreaterThanOrEqual(before)
     const after = await stored()
     const other = await server.createApplication((await server.createTenant()).organizationId)
     application = other
-    expect((await run(path)).json.imported).toBe(12_000)
+    expect((await run(path)).json.imported).toBe(ROWS)
     expect(after).toEqual(await stored())
   })
 
   test('a cut connection and a lost answer are survived', async () => {
     proxy.cutAfter(100_000)
     proxy.swallowAnswer()
-    const { code, json, err } = await run(file('cut.csv', many(2_000)))
+    const { code, json, err } = await run(file('cut.csv', many(800)))
     expect(err).toContain('again in')
-    expect({ code, json }).toMatchObject({ code: 0, json: { rows: 2_000, refused: 0 } })
-    expect(await stored()).toHaveLength(2_000)
+    expect({ code, json }).toMatchObject({ code: 0, json: { rows: 800, refused: 0 } })
+    expect(await stored()).toHaveLength(800)
   })
 
   test('--dry-run checks every row, sends nothing and needs no secret', async () => {
@@ -288,7 +300,7 @@ describe('a mistake is one line and stores nothing', () => {
   ])('%p %p %p', async (expected, name, flags, message) => {
     file('a.csv', TWO)
     file('b.csv', 'conversation,content\nc,x\n')
-    const { code, err } = await run(join(folder, name), ...flags)
+    const { code, err } = await runCommand(words(join(folder, name), flags), environment())
     expect(code).toBe(expected)
     expect(err).toContain(message)
     expect(err.trim().split('\n')).toHaveLength(1)
