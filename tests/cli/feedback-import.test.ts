@@ -4,12 +4,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, t
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { runCommand } from '../support/command-line.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { EARSHOT } from '../support/executable.ts'
 
-/** Every call is a process of its own. */
-setDefaultTimeout(300_000)
+/** Imports are processes of their own, but for those that are refused. */
+setDefaultTimeout(120_000)
 
 const ROOT = resolve(import.meta.dir, '../..')
 let database: TestDatabase
@@ -28,7 +29,13 @@ afterAll(async () => {
 beforeEach(async () => {
   await database.sql`delete from feedback_source`
   await database.sql`delete from person`
-  sourceId = (await run('feedback', 'source-create', 'Help desk')).json.id
+  sourceId = (await runHere('feedback', 'source-create', 'Help desk')).json.id
+})
+
+const environment = () => ({
+  PATH: process.env.PATH ?? '',
+  DATA_DIR: folder,
+  DATABASE_URL: database.url,
 })
 
 const start = (...args: readonly string[]) => spawn(...args, '--json')
@@ -36,7 +43,7 @@ const start = (...args: readonly string[]) => spawn(...args, '--json')
 function spawn(...args: readonly string[]) {
   return Bun.spawn([...EARSHOT, ...args], {
     cwd: ROOT,
-    env: { PATH: process.env.PATH ?? '', DATA_DIR: folder, DATABASE_URL: database.url },
+    env: environment(),
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
@@ -50,6 +57,11 @@ async function run(...args: readonly string[]) {
     new Response(child.stderr).text(),
     child.exited,
   ])
+  return { code, err, json: JSON.parse(out) }
+}
+
+async function runHere(...args: readonly string[]) {
+  const { code, out, err } = await runCommand([...args, '--json'], environment())
   return { code, err, json: JSON.parse(out) }
 }
 
@@ -218,9 +230,9 @@ describe('again', () => {
   })
 
   test('a killed import resumes and stores every row once', async () => {
-    const path = file('killed.csv', rows(30_000))
+    const path = file('killed.csv', rows(12_000))
     const child = start('feedback', 'import', path, '--source', String(sourceId))
-    await eventually(async () => (await stored()).length > 0)
+    await eventually(async () => (await database.sql`select from feedback_record limit 1`).length > 0)
     child.kill('SIGKILL')
     await child.exited
     const before = await eventually(async () => {
@@ -229,13 +241,13 @@ describe('again', () => {
         where datname = current_database() and application_name = 'earshot-cli'`
       return busy === undefined && (await stored()).length
     })
-    expect(before).toBeWithin(1000, 30_000)
+    expect(before).toBeWithin(1000, 12_000)
     expect((await importFile(path)).json).toMatchObject({
-      rows: 30_000,
-      imported: 30_000 - before,
+      rows: 12_000,
+      imported: 12_000 - before,
       duplicates: before,
     })
-    expect((await stored()).length).toBe(30_000)
+    expect((await stored()).length).toBe(12_000)
     const [people] = await database.sql`select count(*)::int as count from person`
     expect(people?.count).toBe(7)
   })
@@ -267,7 +279,8 @@ describe('a mistake is one line and exit code 2', () => {
     for (const name of ['FILE.csv', 'FILE.txt']) file(name, 'comment\nx\n')
     file('EMPTY.csv', '')
     const [name = '', ...flags] = args
-    const { code, err } = await importFile(join(folder, name), ...flags)
+    const path = join(folder, name)
+    const { code, err } = await runHere('feedback', 'import', path, '--source', 'Help desk', ...flags)
     expect(code).toBe(2)
     expect(err).toContain(message)
     expect(err.trim().split('\n')).toHaveLength(1)
@@ -276,13 +289,13 @@ describe('a mistake is one line and exit code 2', () => {
 
   test('an unknown source, or a name that several sources share', async () => {
     const path = file('FILE.csv', 'comment\nx\n')
-    const missing = await run('feedback', 'import', path, '--source', 'Nobody')
+    const missing = await runHere('feedback', 'import', path, '--source', 'Nobody')
     expect([missing.code, missing.err]).toEqual([2, expect.stringContaining('there is no source "Nobody"')])
     // Of an older version: names have to differ now.
     await database.sql`
       insert into feedback_source (organization_id, name, type)
       select organization_id, name, type from feedback_source`
-    const several = await importFile(path)
+    const several = await runHere('feedback', 'import', path, '--source', 'Help desk')
     expect([several.code, several.err]).toEqual([2, expect.stringContaining('give the id')])
     const byId = await run('feedback', 'import', path, '--source', String(sourceId))
     expect(byId.json.imported).toBe(1)
