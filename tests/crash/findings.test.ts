@@ -10,7 +10,7 @@ import { type PrivateRedis, startPrivateRedis } from '../support/private-redis.t
 import { type Service, useServices } from '../support/process.ts'
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'
 
-const COPIES = 10
+const COPIES = 6
 const KILLS = 3
 const SETTLED = { deadlineMs: 90_000, everyMs: 250 }
 
