@@ -15,10 +15,12 @@ import { freePort, type PrivatePostgres, startPrivatePostgres } from './support/
 
 const EVENTS = 3_000
 const PROCESSES = 2
-const KILLS = 6
+const KILLS = 4
 const KILL_EVERY_MS = 1_500
+/** Every so many kills Redis is restarted, too. */
+const RESTART_EVERY = 2
 /** Every so many kills PostgreSQL crashes, too. It may lose the last two seconds of deliveries, which are then sent again. */
-const CRASH_EVERY = 4
+const CRASH_EVERY = 3
 const MAX_LOST_BY_CRASH = 1_000
 
 let redis: PrivateRedis
@@ -88,7 +90,7 @@ test('3,000 events: nothing is lost, the order holds, and the dead receiver cost
   let running = Array.from({ length: PROCESSES }, start)
   for (let kill = 1; kill <= KILLS; kill++) {
     await Bun.sleep(KILL_EVERY_MS)
-    if (kill % 3 === 0) await redis.restart()
+    if (kill % RESTART_EVERY === 0) await redis.restart()
     if (kill % CRASH_EVERY === 0) await postgres.restart('immediate')
     const victims = kill % 2 === 0 ? running : running.slice(0, 1)
     for (const child of victims) {
