@@ -47,5 +47,5 @@ status = os.waitpid(child, 0)[1]
 for number in range(sessions):
     earshot.session(f"{prefix}-{number}", person=f"customer-{number}").sync(history_of(number, turns - 1))
     earshot.session(f"{prefix}-{number}", person=f"customer-{number}").end()
-flushed = earshot.flush(60)
+flushed = earshot.flush(180)
 print(json.dumps({"child": status, "flushed": flushed, "errors": errors, "stats": earshot.stats()}))
