@@ -6,11 +6,15 @@
  * (`platform/db/pool.ts`). If no heartbeat does, this thread has lost its connections permanently. It then ends, and another thread
  * replaces it.
  */
+import { resolvesWithin } from '../platform/concurrency/timeout.ts'
 import type { Context } from './context.ts'
 import { pause } from './pause.ts'
 import { stillHeld } from './statements.ts'
 import { Fenced } from './types.ts'
 import { beat } from './worker-statements.ts'
+
+/** How long a stopping worker waits for a heartbeat that is under way: one that came after the removal of its row would register it again. */
+const LAST_HEARTBEAT_MS = 1_000
 
 /** In leases. Longer than a statement takes to time out and the next connection takes to open or time out. */
 const PATIENCE = 4
@@ -24,14 +28,18 @@ export async function keepBeating(context: Context, stopped: AbortSignal): Promi
   // Counts heartbeats, not time: after a pause of the whole process, answers that arrived meanwhile are read first.
   const most = Math.ceil((PATIENCE * leaseMs) / (2 * heartbeatMs)) // each heartbeat takes two pauses
   let unsettled = 0
+  let settled = Promise.resolve()
   for (;;) {
     await pause(heartbeatMs, stopped)
-    if (stopped.aborted) return
+    if (stopped.aborted) {
+      await resolvesWithin(settled, LAST_HEARTBEAT_MS)
+      return
+    }
     if (unsettled++ >= most) {
       context.running.blameNobody()
       throw new Error(`none of ${most} heartbeats succeeded or failed`)
     }
-    const settled = beatOnce(context).then(() => {
+    settled = beatOnce(context).then(() => {
       unsettled = 0
     })
     // Does not wait for a heartbeat on a connection that went silent: the next one uses another connection.

@@ -59,3 +59,25 @@ for (const [what, answer] of [
     expect(beats).toBeGreaterThanOrEqual(MANY)
   })
 }
+
+test('a heartbeat that is under way when the worker stops ends before the worker does, which removes its row', async () => {
+  const stopping = new AbortController()
+  const [sent, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const beating = keepBeating(
+    contextOf(() => {
+      sent.resolve()
+      return answer.promise
+    }),
+    stopping.signal,
+  )
+  await sent.promise
+  stopping.abort()
+  let hasEnded = false
+  void beating.then(() => {
+    hasEnded = true
+  })
+  await Bun.sleep(0)
+  expect(hasEnded).toBe(false)
+  answer.resolve()
+  await beating
+})
