@@ -69,6 +69,10 @@ test('under load the gauges show what waits, what is in hand and what was given 
 
   await post('recording', 'encode', 4)
   await eventually(async () => (await active('media')) === 4)
+  // A worker counts an actor as active before its claim is committed.
+  await eventually(
+    async () => (await database.sql`select from actor_mailbox where owner is not null`).length === 4,
+  )
   await database.sql`update actor_message set available_at = now() - interval '3 hours'`
   // A turn that encodes for hours is not a backlog.
   expect(await gauge('oldest_due_seconds')).toBeLessThan(60)

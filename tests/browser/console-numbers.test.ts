@@ -76,8 +76,12 @@ async function converse(agent: Awaited<ReturnType<typeof openAgent>>): Promise<v
   })
   await agent.accept([{ ...feedbackOn('a2', 3), occurredAt }], { externalSessionId: 'chat-2' })
   const { sql } = server.database
+  // The second readings are over, too: each writes the time anew. Themes wait for more items.
   await eventually(
-    async () => (await sql`select 1 from insight_subject where session_id = ${sessionId}`).length === 1,
+    async () =>
+      (await sql`select 1 from insight_subject where session_id = ${sessionId}`).length === 1 &&
+      (await sql`select from actor_message where key not like 'themes:%' limit 1`).length === 0,
+    { deadlineMs: 150_000 },
   )
   await sql`update agent_session set created_at = ${LONG_AGO} where id = ${sessionId}`
   await sql`update insight_subject set occurred_at = ${LONG_AGO} where session_id = ${sessionId}`
