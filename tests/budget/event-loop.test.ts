@@ -120,7 +120,7 @@ test('every operation that takes a body, with the most hostile ones, all at a ti
 describe('many bodies at a time', () => {
   // All kinds beside each other, as much as the service takes (120 MB); and the costliest kind alone.
   test.each([
-    ['objects of different names', 8, ['objects of different names']],
+    ['objects of different names', 12, ['objects of different names']],
     [
       'every kind',
       30,
@@ -143,7 +143,7 @@ describe('many bodies at a time', () => {
     const content = JSON.parse(filler('different names', 200_000))
     const events = Array.from({ length: 9 }, (_, index) => userMessage(index, { content }))
     await expectBudget('contents', async () => {
-      const statuses = await ingestTogether(tenant, 12, () => ingestBody(events))
+      const statuses = await ingestTogether(tenant, 30, () => ingestBody(events))
       expect(statuses).toContain(200)
     })
   })
@@ -184,7 +184,7 @@ describe('many bodies at a time', () => {
     const body = JSON.stringify({ transcript, unknown: JSON.parse(filler('empty lists', MB)) })
     await expectBudget('recordings', async () => {
       const statuses = await Promise.all(
-        Array.from({ length: 12 }, () =>
+        Array.from({ length: 24 }, () =>
           send('POST', '/v3/rest/recordings', { apiKey: tenant.apiKey }, body),
         ),
       )
@@ -203,7 +203,7 @@ describe('many bodies at a time', () => {
     const path = `/v3/rest/feedback-sources/${objects.feedbackSourceId}/records`
     await expectBudget('records', async () => {
       const statuses = await Promise.all(
-        Array.from({ length: 40 }, () =>
+        Array.from({ length: 60 }, () =>
           send('POST', path, { apiKey: tenant.apiKey }, JSON.stringify({ fields })),
         ),
       )
