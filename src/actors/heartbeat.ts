@@ -13,7 +13,10 @@ import { stillHeld } from './statements.ts'
 import { Fenced } from './types.ts'
 import { beat } from './worker-statements.ts'
 
-/** How long a stopping worker waits for a heartbeat that is under way: one that came after the removal of its row would register it again. */
+/**
+ * A stopping worker waits this long for a heartbeat that is under way. If the heartbeat arrived after the worker's row was removed, it
+ * would register the worker again.
+ */
 const LAST_HEARTBEAT_MS = 1_000
 
 /** In leases. Longer than a statement takes to time out and the next connection takes to open or time out. */
