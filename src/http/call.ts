@@ -82,7 +82,8 @@ export function createCall(
   }
   const parsedBody = async () => {
     const bytes = await bodyBytes()
-    return work.run(parseBodyWork, { bytes, schema: operation.body ?? null }, jsonLoad(caller, bytes))
+    const load = { ...jsonLoad(caller, bytes), moved: bytes }
+    return work.run(parseBodyWork, { bytes, schema: operation.body ?? null }, load)
   }
   return {
     request,

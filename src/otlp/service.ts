@@ -48,7 +48,8 @@ export function createTraces(deps: TracesDeps, applications: Pick<Applications, 
         throw new AppError('agent_chats_disabled', 'Agent Chats are not enabled for this workspace.')
       const body = await readBody()
       const input = { ...body, applicationId, version, settings }
-      const read = await deps.requestWork.run(work, input, traceLoad(organizationId, body))
+      const load = { ...traceLoad(organizationId, body), moved: body.bytes }
+      const read = await deps.requestWork.run(work, input, load)
       const rejection = await store(deps, principal, read)
       count(read.spans, rejection.spans)
       return rejection

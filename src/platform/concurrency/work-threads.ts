@@ -19,8 +19,11 @@ export interface WorkThreadsOptions {
 }
 
 export interface WorkThreads {
-  /** @throws AppError of the work; 503 at the deadline */
-  run(caller: string, assignment: Assignment): Promise<unknown>
+  /**
+   * @param moved a part of the assignment that the caller does not use again
+   * @throws AppError of the work; 503 at the deadline
+   */
+  run(caller: string, assignment: Assignment, moved?: Uint8Array): Promise<unknown>
   close(): void
 }
 
@@ -29,7 +32,7 @@ export function createWorkThreads(options: WorkThreadsOptions): WorkThreads {
   const threads = Array.from({ length: options.threads }, () => new WorkThread(options))
   const places = createFairPlaces(threads)
   return {
-    run: (caller, assignment) => places.run(caller, (thread) => thread.run(assignment)),
+    run: (caller, assignment, moved) => places.run(caller, (thread) => thread.run(assignment, moved)),
     close() {
       for (const thread of threads) thread.end(unavailable('The service is stopping.'))
     },
@@ -44,7 +47,7 @@ class WorkThread {
 
   constructor(private readonly options: WorkThreadsOptions) {}
 
-  async run(assignment: Assignment): Promise<unknown> {
+  async run(assignment: Assignment, moved?: Uint8Array): Promise<unknown> {
     const current = Promise.withResolvers<unknown>()
     this.#current = current
     if (this.#idle !== null) clearTimeout(this.#idle)
@@ -52,7 +55,7 @@ class WorkThread {
     const timer = setTimeout(late, this.options.deadlineMs)
     try {
       this.#thread ??= this.#start()
-      this.#thread.postMessage(assignment)
+      this.#thread.postMessage(assignment, ownMemoryOf(moved))
       return await current.promise
     } finally {
       clearTimeout(timer)
@@ -91,6 +94,12 @@ class WorkThread {
     else if ('error' in completion) this.#current?.reject(errorOfData(completion.error))
     else this.#current?.reject(new Error(completion.defect))
   }
+}
+
+/** The memory of `bytes`, to be moved, unless others share it. */
+function ownMemoryOf(bytes: Uint8Array | undefined): ArrayBuffer[] {
+  const memory = bytes?.buffer
+  return memory instanceof ArrayBuffer && memory.byteLength === bytes?.byteLength ? [memory] : []
 }
 
 function unavailable(message: string): AppError {

@@ -25,6 +25,11 @@ export interface Load {
   readonly bytes: number
   /** Estimated work in units of about 10 ns. */
   readonly units: number
+  /**
+   * A part of the input that the caller does not use again. It moves to another thread instead of being copied: the copy of 6 MiB
+   * occupied the HTTP thread for 25 to 50 ms.
+   */
+  readonly moved?: Uint8Array
 }
 
 export interface RequestWork {
