@@ -118,9 +118,10 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     await post(quiet, mine)
     const waitedFor = (await applied()).length
     await eventually(async () => (await applied()).filter((key) => mine.includes(key)).length === mine.length)
-    // Their places in the order count: this process may look late, when the backlog is done as well.
+    // Their places in the order count: this process may look late, when the backlog is done as well. Workers may have some hundred
+    // turns each in hand already; in the order of sending these would come last of 6,003.
     const order = await applied()
-    expect(Math.max(...mine.map((key) => order.indexOf(key)))).toBeLessThan(waitedFor + 1_000)
+    expect(Math.max(...mine.map((key) => order.indexOf(key)))).toBeLessThan(waitedFor + 3_000)
   })
 
   test('messages without an organization share one class, until a message names the organization', async () => {
