@@ -82,7 +82,7 @@ export function createCall(
   }
   const parsedBody = async () => {
     const bytes = await bodyBytes()
-    const load = { ...jsonLoad(caller, bytes), moved: bytes }
+    const load = { ...jsonLoad(caller, bytes), transfer: bytes }
     return work.run(parseBodyWork, { bytes, schema: operation.body ?? null }, load)
   }
   return {

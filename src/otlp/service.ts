@@ -48,7 +48,7 @@ export function createTraces(deps: TracesDeps, applications: Pick<Applications, 
         throw new AppError('agent_chats_disabled', 'Agent Chats are not enabled for this workspace.')
       const body = await readBody()
       const input = { ...body, applicationId, version, settings }
-      const load = { ...traceLoad(organizationId, body), moved: body.bytes }
+      const load = { ...traceLoad(organizationId, body), transfer: body.bytes }
       const read = await deps.requestWork.run(work, input, load)
       const rejection = await store(deps, principal, read)
       count(read.spans, rejection.spans)

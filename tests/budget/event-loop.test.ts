@@ -4,7 +4,7 @@
  * router, so a new operation is covered automatically.
  *
  * The service and its watcher are separate processes. Another program on the machine can delay a `/health` request, so
- * the time that either waited for a processor does not count, and each case has three attempts.
+ * each case has three attempts.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { DEFAULT_MAX_BODY_BYTES } from '../../src/http/call.ts'

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { createRequestWork } from '../../src/platform/concurrency/request-work.ts'
 import type { RequestWork } from '../../src/platform/concurrency/work.ts'
 import { eventually } from '../support/eventually.ts'
-import { crash, echo, hang, refuse, spendUnits } from '../support/work.worker.ts'
+import { crash, echo, echoBytes, hang, refuse, spendUnits } from '../support/work.worker.ts'
 
 const ENTRY = new URL('../support/work.worker.ts', import.meta.url).href
 const BYTES = 1_000
@@ -27,6 +27,22 @@ describe('work on a request', () => {
     expect(await work.run(spendUnits, 10, loadOf('a', SHORT))).toBe('here')
     expect(await work.run(spendUnits, 10, loadOf('a', LONG))).toBe('in a thread')
     expect(await work.run(spendUnits, 1_000_000, loadOf('a', SHORT))).toBe('in a thread')
+  })
+
+  test.each([
+    ['transferred if they fill their buffer', new Uint8Array(BYTES), 0],
+    ['copied if their buffer holds other data', new Uint8Array(2 * BYTES).subarray(BYTES), BYTES],
+  ])('reaches a thread with its bytes, which are %s', async (_, bytes, left) => {
+    bytes.fill(7)
+    const load = { ...loadOf('a', LONG), transfer: bytes }
+    expect(await requestWork().run(echoBytes, bytes, load)).toEqual(new Uint8Array(BYTES).fill(7))
+    expect(bytes.byteLength).toBe(left)
+  })
+
+  test('short, leaves its bytes here', async () => {
+    const bytes = new Uint8Array(BYTES)
+    await requestWork().run(echoBytes, bytes, { ...loadOf('a', SHORT), transfer: bytes })
+    expect(bytes.byteLength).toBe(BYTES)
   })
 
   test('above the budget of one request is refused', async () => {

@@ -6,6 +6,7 @@ import { AppError } from '../../src/platform/errors.ts'
 
 /** Returns the input. */
 export const echo: Work<string, string> = { name: 'echo', run: (input) => input }
+export const echoBytes: Work<Uint8Array, Uint8Array> = { name: 'echo-bytes', run: (input) => input }
 /** Never ends. */
 export const hang: Work<null, never> = {
   name: 'hang',
@@ -37,4 +38,4 @@ export const spendUnits: Work<number, string> = {
   },
 }
 
-if (parentPort !== null) serveWork(parentPort, [echo, hang, crash, refuse, spendUnits])
+if (parentPort !== null) serveWork(parentPort, [echo, echoBytes, hang, crash, refuse, spendUnits])

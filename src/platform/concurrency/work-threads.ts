@@ -20,10 +20,10 @@ export interface WorkThreadsOptions {
 
 export interface WorkThreads {
   /**
-   * @param moved a part of the assignment that the caller does not use again
+   * @param transfer bytes of the assignment that the caller does not use after the call
    * @throws AppError of the work; 503 at the deadline
    */
-  run(caller: string, assignment: Assignment, moved?: Uint8Array): Promise<unknown>
+  run(caller: string, assignment: Assignment, transfer?: Uint8Array): Promise<unknown>
   close(): void
 }
 
@@ -32,7 +32,7 @@ export function createWorkThreads(options: WorkThreadsOptions): WorkThreads {
   const threads = Array.from({ length: options.threads }, () => new WorkThread(options))
   const places = createFairPlaces(threads)
   return {
-    run: (caller, assignment, moved) => places.run(caller, (thread) => thread.run(assignment, moved)),
+    run: (caller, assignment, transfer) => places.run(caller, (thread) => thread.run(assignment, transfer)),
     close() {
       for (const thread of threads) thread.end(unavailable('The service is stopping.'))
     },
@@ -47,7 +47,7 @@ class WorkThread {
 
   constructor(private readonly options: WorkThreadsOptions) {}
 
-  async run(assignment: Assignment, moved?: Uint8Array): Promise<unknown> {
+  async run(assignment: Assignment, transfer?: Uint8Array): Promise<unknown> {
     const current = Promise.withResolvers<unknown>()
     this.#current = current
     if (this.#idle !== null) clearTimeout(this.#idle)
@@ -55,7 +55,7 @@ class WorkThread {
     const timer = setTimeout(late, this.options.deadlineMs)
     try {
       this.#thread ??= this.#start()
-      this.#thread.postMessage(assignment, ownMemoryOf(moved))
+      this.#thread.postMessage(assignment, transferList(transfer))
       return await current.promise
     } finally {
       clearTimeout(timer)
@@ -96,10 +96,10 @@ class WorkThread {
   }
 }
 
-/** The memory of `bytes`, to be moved, unless others share it. */
-function ownMemoryOf(bytes: Uint8Array | undefined): ArrayBuffer[] {
-  const memory = bytes?.buffer
-  return memory instanceof ArrayBuffer && memory.byteLength === bytes?.byteLength ? [memory] : []
+/** The buffer of `bytes`. Empty if the buffer also holds other data, which would be transferred, too; then the bytes are copied. */
+function transferList(bytes: Uint8Array | undefined): ArrayBuffer[] {
+  const buffer = bytes?.buffer
+  return buffer instanceof ArrayBuffer && buffer.byteLength === bytes?.byteLength ? [buffer] : []
 }
 
 function unavailable(message: string): AppError {

@@ -26,10 +26,10 @@ export interface Load {
   /** Estimated work in units of about 10 ns. */
   readonly units: number
   /**
-   * A part of the input that the caller does not use again. It moves to another thread instead of being copied: the copy of 6 MiB
-   * occupied the HTTP thread for 25 to 50 ms.
+   * Bytes of the input that the caller does not use after the call. If a thread does the work, they are transferred to it. To copy a
+   * large body would occupy the HTTP thread.
    */
-  readonly moved?: Uint8Array
+  readonly transfer?: Uint8Array
 }
 
 export interface RequestWork {
