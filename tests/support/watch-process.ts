@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 export interface Watched {
-  /** The longest `/health` request in milliseconds. On Linux without the time for which the watcher itself waited for a processor. */
+  /** Duration of one `/health` request in milliseconds. */
   readonly worstMs: number
   readonly looks: number
   readonly failures: number
@@ -26,24 +26,14 @@ function memoryOf(pid: string): number {
   return Number(Bun.spawnSync(['ps', '-o', 'rss=', '-p', pid]).stdout.toString()) / 1024
 }
 
-/**
- * A clock in milliseconds that stands still while this thread is ready to run and has no processor: that is no delay of the service. What
- * the service's own threads take from each other counts.
- */
-function clock(): number {
-  if (process.platform !== 'linux') return performance.now()
-  const [, waitedNs] = readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')
-  return performance.now() - Number(waitedNs) / 1e6
-}
-
 async function look(url: string, pid: string, before: Watched): Promise<Watched> {
-  const begun = clock()
+  const begun = performance.now()
   const isFine = await fetch(url).then(
     (response) => response.ok,
     () => false,
   )
   return {
-    worstMs: Math.max(before.worstMs, clock() - begun),
+    worstMs: Math.max(before.worstMs, performance.now() - begun),
     looks: before.looks + 1,
     failures: before.failures + (isFine ? 0 : 1),
     maxMemoryMb: Math.max(before.maxMemoryMb, memoryOf(pid)),
