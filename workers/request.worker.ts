@@ -10,6 +10,7 @@ import { createReadWork } from '../src/coding-sessions/read.ts'
 import { parseBodyWork } from '../src/http/parse-body.ts'
 import { createTraceWork } from '../src/otlp/work.ts'
 import { serveWork } from '../src/platform/concurrency/work-thread.ts'
+import { prepareRecordingWork } from '../src/recordings/work.ts'
 import { readOutputWork } from '../src/transcribe/read-output.ts'
 
 if (parentPort === null) throw new Error('this file is the entry of a thread')
@@ -26,6 +27,7 @@ serveWork(parentPort, [
   patternsWork,
   previewWork,
   readOutputWork,
+  prepareRecordingWork,
   createTraceWork(),
   ...Object.values(createReadWork()),
 ])

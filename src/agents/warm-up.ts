@@ -107,8 +107,8 @@ async function storeConversation(deps: WarmUpDeps, tx: Tx): Promise<string> {
 
 function prepared(applicationId: string): PreparedRequest {
   const body = { agentKey: NAME, externalSessionId: NAME, events: EVENTS }
-  const bytes = new TextEncoder().encode(JSON.stringify(body))
-  const input = { bytes, applicationId, version: 1, settings: DEFAULT_SETTINGS, appends: false }
+  const parts = [new TextEncoder().encode(JSON.stringify(body))]
+  const input = { parts, applicationId, version: 1, settings: DEFAULT_SETTINGS, appends: false }
   const { outcome } = createIngestWork().judge.run(input, () => {})
   if ('refusal' in outcome) throw errorOfData(outcome.refusal)
   return outcome.prepared

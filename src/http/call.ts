@@ -5,7 +5,7 @@
  */
 import type { TObject, TSchema } from '@sinclair/typebox'
 import type { Principal } from '../identity/principal.ts'
-import type { RequestWork } from '../platform/concurrency/work.ts'
+import type { RequestWork, Work } from '../platform/concurrency/work.ts'
 import { AppError, type ErrorCode } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
 import { textResponse } from '../platform/net/compression.ts'
@@ -14,8 +14,8 @@ import { queryOf } from './address.ts'
 import type { BodyLease } from './body-budget.ts'
 import { jsonLoad } from './json-cost.ts'
 import type { Access, Call, Method, Operation, Reply } from './operation.ts'
-import { parseBodyWork } from './parse-body.ts'
-import { readBytes } from './read-body.ts'
+import { type BodyInput, parseBodyWork } from './parse-body.ts'
+import { readParts } from './read-body.ts'
 
 export const DEFAULT_MAX_BODY_BYTES = 1024 * 1024
 
@@ -76,15 +76,15 @@ export function createCall(
   { lease, caller, work }: BodyReading,
 ): Call<Access, TSchema, TObject> {
   const param = (name: string) => params[name] ?? ''
-  const bodyBytes = () => {
+  const bodyParts = () => {
     assertJson(request)
-    return readBytes(request, operation.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES, lease)
+    return readParts(request, operation.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES, lease)
   }
-  const parsedBody = async () => {
-    const bytes = await bodyBytes()
-    const load = { ...jsonLoad(caller, bytes), transfer: bytes }
-    return work.run(parseBodyWork, { bytes, schema: operation.body ?? null }, load)
+  const bodyThrough = async <O>(reader: Work<BodyInput, O>) => {
+    const load = jsonLoad(caller, await bodyParts())
+    return work.run(reader, { parts: load.parts, schema: operation.body ?? null }, load)
   }
+  const parsedBody = () => bodyThrough(parseBodyWork)
   return {
     request,
     requestId,
@@ -100,7 +100,8 @@ export function createCall(
       return validate(operation.body, await parsedBody())
     },
     parsedBody,
-    bodyBytes,
+    bodyThrough,
+    bodyParts,
     query: () => readQuery(operation, request),
   }
 }

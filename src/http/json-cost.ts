@@ -7,6 +7,8 @@
  * time is linear, at most about a nanosecond a byte: long texts are skipped, and counting stops once the answer is
  * known.
  */
+import { join, type Parts, sizeOf } from '../platform/concurrency/parts.ts'
+import { MAX_INLINE_UNITS } from '../platform/concurrency/request-work.ts'
 import type { Load } from '../platform/concurrency/work.ts'
 
 /** Units are about 10 ns. They cover what follows as well: checking, copying, writing and hashing. */
@@ -41,13 +43,19 @@ const PLACES = 4_096
 /** Part of each place, so that a client cannot choose names that share one. */
 const SECRET = crypto.getRandomValues(new Int32Array(1))[0] as number
 
-/** The load of work on this JSON text for `caller`. */
-export function jsonLoad(caller: string, text: Uint8Array): Load {
-  return { caller, bytes: text.byteLength, units: jsonUnits(text) }
+/** The load of work on this JSON text for `caller`. If a thread does the work, the parts are transferred to it. */
+export function jsonLoad(caller: string, parts: Uint8Array[]): Load & { readonly parts: Uint8Array[] } {
+  return { caller, bytes: sizeOf(parts), units: jsonUnits(parts), parts }
 }
 
 /** Units that work on a JSON text takes; of what is no JSON, any number. Not exact beyond `ENOUGH_UNITS`. */
-export function jsonUnits(text: Uint8Array): number {
+export function jsonUnits(parts: Parts): number {
+  const least = sizeOf(parts) * UNITS_PER_BYTE
+  // A thread does the work in any case, so the parts are neither joined nor counted here.
+  return least > MAX_INLINE_UNITS ? least : unitsOf(join(parts))
+}
+
+function unitsOf(text: Uint8Array): number {
   const cost = new Cost(text)
   for (let at = 0; at < text.length && cost.units < ENOUGH_UNITS; at++) {
     const byte = text[at]

@@ -8,7 +8,9 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import type { Read } from '../audit/actions.ts'
 import type { Principal } from '../identity/principal.ts'
+import type { Work } from '../platform/concurrency/work.ts'
 import type { ErrorCode } from '../platform/errors.ts'
+import type { BodyInput } from './parse-body.ts'
 import type { Role } from './roles.rules.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -43,8 +45,10 @@ export interface Call<A extends Access, B extends TSchema, Q extends TObject> {
   body(): Promise<Static<B>>
   /** Alternative to `body`: read and parsed, but not validated. Most unknown members are removed. */
   parsedBody(): Promise<unknown>
-  /** Alternative to `body`: the bytes of a JSON body, for work that parses them itself. */
-  bodyBytes(): Promise<Uint8Array>
+  /** Alternative to `body`: what `reader` makes of a JSON body, in a thread if the body is large. */
+  bodyThrough<O>(reader: Work<BodyInput, O>): Promise<O>
+  /** Alternative to `body`: the parts of a JSON body as they arrived, for work that parses them itself. */
+  bodyParts(): Promise<Uint8Array[]>
   /** The validated query. @throws AppError 400 for an unknown, repeated or malformed parameter */
   query(): Static<Q>
 }

@@ -5,6 +5,7 @@
  * too many is refused. Unknown members are dropped, so that the result is small enough for the HTTP thread.
  */
 import type { TSchema } from '@sinclair/typebox'
+import { join } from '../platform/concurrency/parts.ts'
 import type { Work } from '../platform/concurrency/work.ts'
 import { AppError } from '../platform/errors.ts'
 import { parseJson } from '../platform/validation/json.ts'
@@ -21,7 +22,7 @@ export const MAX_KNOWN_VALUES = 100_000
 const MAX_UNKNOWN = 20
 
 export interface BodyInput {
-  readonly bytes: Uint8Array
+  readonly parts: Uint8Array[]
   /** JSON Schema of the body; null: everything is kept. */
   readonly schema: TSchema | null
 }
@@ -29,7 +30,8 @@ export interface BodyInput {
 /** @throws AppError 400 `malformed_json`, `too_many_values`, `validation_failed` if it cannot be stored */
 export const parseBodyWork: Work<BodyInput, unknown> = {
   name: 'parse-body',
-  run({ bytes, schema }, spend) {
+  run({ parts, schema }, spend) {
+    const bytes = join(parts)
     spend(bytes.byteLength)
     const value = parseBounded(bytes)
     return schema === null ? value : createPruner().prune(schema as Shape, value, false)

@@ -2,6 +2,7 @@
  * Reads the bytes of a JSON request body with a size limit, the process's budget for bodies, and a deadline. All of
  * them count decompressed bytes, and no more is decompressed than the limit permits.
  */
+import { join } from '../platform/concurrency/parts.ts'
 import { AppError } from '../platform/errors.ts'
 import { codingOfBody } from '../platform/net/content-coding.rules.ts'
 import type { BodyLease } from './body-budget.ts'
@@ -14,13 +15,19 @@ import { type BodyReader, gunzip } from './gunzip.ts'
  */
 const SMALL_BYTES = 16 * 1024
 
+/** Reads a body as `readParts` does, and joins its parts: for small bodies. */
+export async function readBytes(request: Request, limit: number, lease: BodyLease): Promise<Uint8Array> {
+  return join(await readParts(request, limit, lease))
+}
+
 /**
  * Reads a body of at most `limit` bytes, and stops reading a larger one.
+ * @returns the parts as they arrived, so that a work thread can join them
  * @throws AppError 400 `payload_too_large`, `malformed_encoding`; 415 for a coding other than gzip; 408
  * `body_too_slow`; 503 if the process already holds too much
  * @throws ClientGone
  */
-export async function readBytes(request: Request, limit: number, lease: BodyLease): Promise<Uint8Array> {
+export async function readParts(request: Request, limit: number, lease: BodyLease): Promise<Uint8Array[]> {
   try {
     return await readAll(request, limit, lease)
   } catch (error) {
@@ -29,18 +36,18 @@ export async function readBytes(request: Request, limit: number, lease: BodyLeas
   }
 }
 
-async function readAll(request: Request, limit: number, lease: BodyLease): Promise<Uint8Array> {
+async function readAll(request: Request, limit: number, lease: BodyLease): Promise<Uint8Array[]> {
   const declared = Number(request.headers.get('content-length') ?? 0)
   const isCompressed = isGzip(request)
   if (declared > limit) throw tooLarge(limit, declared)
   if (!isCompressed && declared > 0 && declared <= SMALL_BYTES) {
     // The HTTP parser enforces a declared length: the body cannot be longer.
-    return new Uint8Array(await lease.arrived(request.arrayBuffer(), declared))
+    return [new Uint8Array(await lease.arrived(request.arrayBuffer(), declared))]
   }
-  if (request.body === null) return new Uint8Array()
+  if (request.body === null) return []
   lease.check(declared)
   const reader = request.body.getReader()
-  return readParts(isCompressed ? gunzip(reader, (size) => assertSize(limit, size)) : reader, limit, lease)
+  return readStream(isCompressed ? gunzip(reader, (size) => assertSize(limit, size)) : reader, limit, lease)
 }
 
 /** @throws AppError 415 for another coding */
@@ -56,7 +63,7 @@ function isGzip({ headers }: Request): boolean {
   )
 }
 
-async function readParts(reader: BodyReader, limit: number, lease: BodyLease): Promise<Uint8Array> {
+async function readStream(reader: BodyReader, limit: number, lease: BodyLease): Promise<Uint8Array[]> {
   const parts: Uint8Array[] = []
   let size = 0
   try {
@@ -73,7 +80,7 @@ async function readParts(reader: BodyReader, limit: number, lease: BodyLease): P
     reader.cancel().catch(() => {})
     throw error
   }
-  return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts)
+  return parts
 }
 
 function assertSize(limit: number, size: number): void {

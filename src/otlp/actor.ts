@@ -77,7 +77,7 @@ async function appendAll(
       try {
         for (const body of requestsOf(agentKey, session)) {
           signal.throwIfAborted()
-          const refusal = await refusalOf(append(principal, async () => body))
+          const refusal = await refusalOf(append(principal, async () => [body]))
           if (refusal === null) continue
           log.warn({ session: session.externalSessionId, err: refusal }, 'messages of traces refused')
         }

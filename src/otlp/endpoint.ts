@@ -11,7 +11,7 @@ import { createAuthenticate } from '../http/auth.ts'
 import type { BodyBudget } from '../http/body-budget.ts'
 import { toAppError } from '../http/error-handler.ts'
 import { createCounter, createFailureLimit } from '../http/rate-limit.ts'
-import { readBytes } from '../http/read-body.ts'
+import { readParts } from '../http/read-body.ts'
 import { REQUEST_ID_HEADER } from '../http/request-id.ts'
 import type { Authentication } from '../identity/authentication.ts'
 import { AppError } from '../platform/errors.ts'
@@ -46,7 +46,7 @@ export function traceEndpoint(deps: EndpointDeps) {
     const principal = (await authenticate(request, { access: 'agent' }, peer)) as AgentPrincipal
     Object.assign(set.headers, await count(principal.applicationId))
     return deps.bodies.lease(principal.organizationId, async (lease) => {
-      const readBody = async () => ({ encoding, bytes: await readBytes(request, MAX_REQUEST_BYTES, lease) })
+      const readBody = async () => ({ encoding, parts: await readParts(request, MAX_REQUEST_BYTES, lease) })
       return success(encoding, await deps.traces.receive(principal, readBody))
     })
   }

@@ -18,7 +18,7 @@ import { createTraceWork, type Piece, type ReadTraces, traceLoad } from './work.
 export type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
 
 export interface TraceBody {
-  readonly bytes: Uint8Array
+  readonly parts: Uint8Array[]
   readonly encoding: Encoding
 }
 
@@ -48,8 +48,7 @@ export function createTraces(deps: TracesDeps, applications: Pick<Applications, 
         throw new AppError('agent_chats_disabled', 'Agent Chats are not enabled for this workspace.')
       const body = await readBody()
       const input = { ...body, applicationId, version, settings }
-      const load = { ...traceLoad(organizationId, body), transfer: body.bytes }
-      const read = await deps.requestWork.run(work, input, load)
+      const read = await deps.requestWork.run(work, input, traceLoad(organizationId, body))
       const rejection = await store(deps, principal, read)
       count(read.spans, rejection.spans)
       return rejection

@@ -6,13 +6,14 @@
 import { REDACTED, type Redactor } from '../agents/events/redaction.ts'
 import { createRedactors, type SettingsVersion } from '../agents/ingest/prepare.ts'
 import { jsonUnits } from '../http/json-cost.ts'
+import { join, sizeOf } from '../platform/concurrency/parts.ts'
 import type { Load, Spend, Work } from '../platform/concurrency/work.ts'
 import { decodeRequest, type Encoding } from './decode.ts'
 import type { KeptSpan, SpanFeedback, TraceRequest } from './model.ts'
 import { attributesOf, compact, objectsOf, readSpan } from './span.rules.ts'
 
 export interface TraceInput extends SettingsVersion {
-  readonly bytes: Uint8Array
+  readonly parts: Uint8Array[]
   readonly encoding: Encoding
   readonly applicationId: string
 }
@@ -43,9 +44,10 @@ const UNITS_PER_BYTE = { json: 0.5, protobuf: 3 } as const
 const UNITS_PER_SPAN = 500
 
 /** The load of a request. Attributes hold JSON that is parsed once more. */
-export function traceLoad(caller: string, { bytes, encoding }: Pick<TraceInput, 'bytes' | 'encoding'>): Load {
-  const own = bytes.byteLength * UNITS_PER_BYTE[encoding]
-  return { caller, bytes: bytes.byteLength, units: encoding === 'json' ? own + jsonUnits(bytes) : own }
+export function traceLoad(caller: string, { parts, encoding }: Pick<TraceInput, 'parts' | 'encoding'>): Load {
+  const bytes = sizeOf(parts)
+  const own = bytes * UNITS_PER_BYTE[encoding]
+  return { caller, bytes, units: encoding === 'json' ? own + jsonUnits(parts) : own, parts }
 }
 
 /** @throws AppError 400 where the request cannot be decoded */
@@ -54,7 +56,7 @@ export function createTraceWork(): Work<TraceInput, ReadTraces> {
   return {
     name: 'read-traces',
     run(input, spend) {
-      const request = decodeRequest(input.bytes, input.encoding)
+      const request = decodeRequest(join(input.parts), input.encoding)
       const redactor = redactors.get(input.applicationId, input).within(spend)
       return readRequest(request, input.settings, redactor, spend)
     },

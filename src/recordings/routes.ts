@@ -10,6 +10,7 @@ import type { Playback, PlaybackUrl, PlayerUrls } from './playback.ts'
 import { Recording, RecordingPage, RecordingQuery } from './resource.model.ts'
 import { awaitedOf, orderOfList } from './rules.ts'
 import type { Found, Listed, Recordings } from './service.ts'
+import { prepareRecordingWork } from './work.ts'
 
 const RECORDINGS = '/v3/rest/recordings'
 const RECORDING = `${RECORDINGS}/{recordingId}`
@@ -129,8 +130,8 @@ const createRecording = (recordings: Recordings, playback: Playback) =>
       'metadata_field_not_canonical',
       'metadata_field_duplicate',
     ],
-    async handler({ request, principal, body }) {
-      const found = await recordings.create(principal, await body())
+    async handler({ request, principal, bodyThrough }) {
+      const found = await recordings.create(principal, await bodyThrough(prepareRecordingWork))
       return created(`${RECORDINGS}/${found.id}`, resourceOf(found, await playback.urlsOf(found, request)))
     },
   })

@@ -50,8 +50,8 @@ export interface RecordingDraft {
   readonly record: RecordInput
 }
 
-/** @throws AppError 400 */
-export function draftOf(body: CreateRecording, outbound: OutboundPolicy): RecordingDraft {
+/** The caller checks `assetUrl`. @throws AppError 400 */
+export function draftOf(body: CreateRecording): RecordingDraft {
   const startedAt = instantOf('startedAt', body.startedAt)
   const completedAt = instantOf('completedAt', body.completedAt)
   assertOrder(startedAt, completedAt)
@@ -65,7 +65,7 @@ export function draftOf(body: CreateRecording, outbound: OutboundPolicy): Record
     startedAt,
     completedAt,
     summary: body.summary ?? null,
-    assetUrl: typeof body.assetUrl === 'string' ? outbound.assertUrl(body.assetUrl, 'assetUrl').href : null,
+    assetUrl: body.assetUrl ?? null,
     transcript,
     participants,
     folderIds: body.folderIds ?? [],

@@ -32,13 +32,14 @@ import { assertReached, type Scanned, wholly } from '../platform/db/bounded-scan
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { AppError } from '../platform/errors.ts'
 import { checkSpeakers } from '../transcripts/rules.ts'
-import { deleteTranscript, readTranscript, recordingsFound, writeTranscript } from '../transcripts/service.ts'
+import { deleteTranscript, readTranscript, recordingsFound, writeColumns } from '../transcripts/service.ts'
 import { discardUploads } from '../uploads/garbage.ts'
 import * as lists from './list.store.ts'
-import type { CreateRecording, UpdateRecording } from './model.ts'
+import type { UpdateRecording } from './model.ts'
 import { resolveParticipants } from './participants.ts'
-import { assertOrder, changeOf, draftOf, type RecordingChange, type RecordingDraft } from './rules.ts'
+import { assertOrder, changeOf, type RecordingChange } from './rules.ts'
 import * as store from './store.ts'
+import type { PreparedRecording } from './work.ts'
 
 export type Recordings = ReturnType<typeof createRecordings>
 
@@ -70,8 +71,8 @@ export function createRecordings(deps: RecordingsDeps) {
     /**
      * @throws AppError 400; 404 `folder_not_found`, `person_not_found`; 422 of metadata; 409 `recording_external_id_exists`
      */
-    async create(viewer: Viewer, body: CreateRecording): Promise<Found> {
-      const draft = draftOf(body, deps.outbound)
+    async create(viewer: Viewer, prepared: PreparedRecording): Promise<Found> {
+      const draft = { ...prepared, assetUrl: assertAssetUrl(deps, prepared.assetUrl) }
       const id = newId()
       try {
         const found = await transactionWithOutbox(deps, (tx, outbox) =>
@@ -91,7 +92,7 @@ export function createRecordings(deps: RecordingsDeps) {
     async createForMeeting(
       writing: Writing,
       id: string,
-      draft: Pick<RecordingDraft, 'displayName' | 'folderIds' | 'source'>,
+      draft: Pick<PreparedRecording, 'displayName' | 'folderIds' | 'source'>,
     ): Promise<void> {
       await write(deps, writing, id, { ...EMPTY, ...draft })
     },
@@ -163,7 +164,7 @@ export function addToFolders(
   return store.insertFolders(tx, organizationId, recordingId, folderIds)
 }
 
-const EMPTY: Omit<RecordingDraft, 'displayName' | 'folderIds' | 'source'> = {
+const EMPTY: Omit<PreparedRecording, 'displayName' | 'folderIds' | 'source'> = {
   startedAt: null,
   completedAt: null,
   summary: null,
@@ -171,6 +172,11 @@ const EMPTY: Omit<RecordingDraft, 'displayName' | 'folderIds' | 'source'> = {
   transcript: null,
   participants: [],
   record: {},
+}
+
+/** @throws AppError 400 `url_not_allowed` */
+function assertAssetUrl({ outbound }: RecordingsDeps, url: string | null): string | null {
+  return url === null ? null : outbound.assertUrl(url, 'assetUrl').href
 }
 
 export interface Writing {
@@ -187,7 +193,7 @@ async function write(
   deps: RecordingsDeps,
   { tx, outbox, viewer }: Writing,
   id: string,
-  draft: RecordingDraft,
+  draft: PreparedRecording,
 ): Promise<Found> {
   const { organizationId } = viewer
   const { transcript } = draft
@@ -204,7 +210,7 @@ async function write(
   await Promise.all([
     store.insertFolders(tx, organizationId, id, folderIds),
     store.insertParticipants(tx, organizationId, id, participants),
-    writeTranscript(tx, organizationId, id, transcript ?? []),
+    transcript === null ? null : writeColumns(tx, organizationId, id, transcript),
   ])
   // The order matters: a supplied transcript must not wait for media, which may take hours.
   if (transcript !== null)

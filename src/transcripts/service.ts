@@ -7,6 +7,7 @@
 import { forgetFindings } from '../findings/save.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { forgetSpeech } from '../search/forget.ts'
+import { columnsOf, type TranscriptColumns } from './columns.rules.ts'
 import type { TranscriptType, Utterance } from './model.ts'
 import { toMonologues } from './monologue.rules.ts'
 import * as search from './search.store.ts'
@@ -41,7 +42,17 @@ export function writeTranscript(
   recordingId: string,
   utterances: readonly Utterance[],
 ): Promise<void> {
-  return store.writeUtterances(tx, organizationId, recordingId, utterances)
+  return writeColumns(tx, organizationId, recordingId, columnsOf(utterances))
+}
+
+/** Like `writeTranscript`, for a transcript that is prepared already. */
+export function writeColumns(
+  tx: Tx,
+  organizationId: string,
+  recordingId: string,
+  columns: TranscriptColumns,
+): Promise<void> {
+  return store.writeUtterances(tx, organizationId, recordingId, columns)
 }
 
 /** The transcript as the caller's transaction sees it, in stored order; empty if there is none. */

@@ -8,6 +8,7 @@
  * neighbours, and fails normally. See `bench/transcripts.ts`.
  */
 import type { Query, Tx } from '../platform/db/pool.ts'
+import type { TranscriptColumns } from './columns.rules.ts'
 import type { Utterance } from './model.ts'
 
 /** Stores the utterances in order, numbered from 0. */
@@ -15,17 +16,16 @@ export async function writeUtterances(
   tx: Tx,
   organizationId: string,
   recordingId: string,
-  utterances: readonly Utterance[],
+  { startSec, endSec, speaker, text }: TranscriptColumns,
 ): Promise<void> {
-  if (utterances.length === 0) return
   await tx`
     insert into transcript_utterance (organization_id, recording_id, ordinal, start_sec, end_sec, speaker, text)
     select ${organizationId}::uuid, ${recordingId}::uuid, u.position - 1, u.start_sec, u.end_sec, u.speaker, u.text
     from unnest(
-      ${utterances.map(({ startSec }) => startSec)}::double precision[],
-      ${utterances.map(({ endSec }) => endSec)}::double precision[],
-      ${utterances.map(({ speaker }) => speaker)}::bigint[],
-      ${utterances.map(({ text }) => text)}::text[]
+      ${startSec}::text::double precision[],
+      ${endSec}::text::double precision[],
+      ${speaker}::text::bigint[],
+      ${text}::text::text[]
     ) with ordinality as u (start_sec, end_sec, speaker, text, position)`
 }
 

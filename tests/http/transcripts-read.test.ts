@@ -55,6 +55,15 @@ describe('type', () => {
     }
   })
 
+  test('times and speakers are exact, however small or large', async () => {
+    const extreme = [
+      { startSec: 5e-324, endSec: 0.1, speaker: Number.MAX_SAFE_INTEGER, text: 'a' },
+      { startSec: 1e21, endSec: Number.MAX_VALUE, speaker: 0, text: 'b' },
+    ]
+    const { body } = await client.get(pathOf(await recordingOf(extreme)))
+    expect(body.utterances).toMatchObject(extreme)
+  })
+
   test('monologue combines contiguous entries of one speaker', async () => {
     const id = await recordingOf(CONVERSATION)
     const { status, body } = await client.get(`${pathOf(id)}?type=monologue`)

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { createRequestWork } from '../../src/platform/concurrency/request-work.ts'
 import type { RequestWork } from '../../src/platform/concurrency/work.ts'
 import { eventually } from '../support/eventually.ts'
-import { crash, echo, echoBytes, hang, refuse, spendUnits } from '../support/work.worker.ts'
+import { crash, echo, echoParts, hang, refuse, spendUnits } from '../support/work.worker.ts'
 
 const ENTRY = new URL('../support/work.worker.ts', import.meta.url).href
 const BYTES = 1_000
@@ -32,17 +32,43 @@ describe('work on a request', () => {
   test.each([
     ['transferred if they fill their buffer', new Uint8Array(BYTES), 0],
     ['copied if their buffer holds other data', new Uint8Array(2 * BYTES).subarray(BYTES), BYTES],
-  ])('reaches a thread with its bytes, which are %s', async (_, bytes, left) => {
-    bytes.fill(7)
-    const load = { ...loadOf('a', LONG), transfer: bytes }
-    expect(await requestWork().run(echoBytes, bytes, load)).toEqual(new Uint8Array(BYTES).fill(7))
-    expect(bytes.byteLength).toBe(left)
+  ])('reaches a thread with its parts, which are %s', async (_, part, left) => {
+    part.fill(7)
+    const parts: Uint8Array[] = [part]
+    const load = { ...loadOf('a', LONG), parts }
+    const copies = await requestWork().run(echoParts, parts, load)
+    expect<Uint8Array[]>(copies).toEqual([new Uint8Array(BYTES).fill(7)])
+    expect(part.byteLength).toBe(left)
+    expect(parts).toEqual([])
   })
 
-  test('short, leaves its bytes here', async () => {
-    const bytes = new Uint8Array(BYTES)
-    await requestWork().run(echoBytes, bytes, { ...loadOf('a', SHORT), transfer: bytes })
-    expect(bytes.byteLength).toBe(BYTES)
+  test('gets back parts that are kept, also from work that fails', async () => {
+    const work = requestWork()
+    const parts: Uint8Array[] = [1, 2, 3].map((value) => new Uint8Array(BYTES).fill(value))
+    const [first] = parts
+    const load = { ...loadOf('a', LONG), parts, keepsParts: true }
+    await expect(work.run(refuse, null, load)).rejects.toMatchObject({ code: 'validation_failed' })
+    for (let again = 0; again < 2; again++) {
+      const copies = await work.run(echoParts, parts, load)
+      expect(copies.map(([value]) => value)).toEqual([1, 2, 3])
+      expect(parts).toEqual(copies)
+    }
+    expect(first?.byteLength).toBe(0)
+  })
+
+  test('that hangs leaves no parts', async () => {
+    const parts = [new Uint8Array(BYTES)]
+    const load = { ...loadOf('a', LONG), parts, keepsParts: true }
+    await expect(requestWork({ deadlineMs: 1_000 }).run(hang, null, load)).rejects.toMatchObject({
+      code: 'unavailable',
+    })
+    expect(parts).toEqual([])
+  })
+
+  test('short, leaves its parts here', async () => {
+    const parts = [new Uint8Array(BYTES)]
+    await requestWork().run(echoParts, parts, { ...loadOf('a', SHORT), parts })
+    expect(parts[0]?.byteLength).toBe(BYTES)
   })
 
   test('above the budget of one request is refused', async () => {

@@ -93,8 +93,8 @@ export const parent = (id: number): Partial<SentSpan> => ({ parentSpanId: id.toS
 
 /** What the service keeps of a request. */
 export function kept(request: unknown, settings = DEFAULT_SETTINGS): readonly KeptSpan[] {
-  const bytes = Buffer.from(JSON.stringify(request))
-  const input = { bytes, encoding: 'json', applicationId: 'a', version: 1, settings } as const
+  const parts = [Buffer.from(JSON.stringify(request))]
+  const input = { parts, encoding: 'json' as const, applicationId: 'a', version: 1, settings }
   const { pieces } = createTraceWork().run(input, () => {})
   return pieces.flatMap(({ spans }) => JSON.parse(spans) as KeptSpan[])
 }

@@ -6,7 +6,11 @@ import { AppError } from '../../src/platform/errors.ts'
 
 /** Returns the input. */
 export const echo: Work<string, string> = { name: 'echo', run: (input) => input }
-export const echoBytes: Work<Uint8Array, Uint8Array> = { name: 'echo-bytes', run: (input) => input }
+/** Returns a copy of the parts. */
+export const echoParts: Work<Uint8Array[], Uint8Array[]> = {
+  name: 'echo-parts',
+  run: (input) => input.map((part) => part.slice()),
+}
 /** Never ends. */
 export const hang: Work<null, never> = {
   name: 'hang',
@@ -38,4 +42,4 @@ export const spendUnits: Work<number, string> = {
   },
 }
 
-if (parentPort !== null) serveWork(parentPort, [echo, echoBytes, hang, crash, refuse, spendUnits])
+if (parentPort !== null) serveWork(parentPort, [echo, echoParts, hang, crash, refuse, spendUnits])

@@ -54,7 +54,7 @@ describe('the members that an operation knows', () => {
     free: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   })
   const parsed = (value: unknown) =>
-    parseBodyWork.run({ bytes: encode(JSON.stringify(value)), schema }, () => {})
+    parseBodyWork.run({ parts: [encode(JSON.stringify(value))], schema }, () => {})
 
   test('are kept with all their content', () => {
     const value = {

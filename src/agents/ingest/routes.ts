@@ -112,7 +112,7 @@ export function ingestOperations({ ingest, append }: Ingest): readonly Operation
       example: INGEST_EXAMPLE,
       success: { status: 200, description: 'What became of the events', schema: IngestResponse },
       errors: [...ERRORS, 'event_sequence_moved'],
-      handler: async (call) => ok(await ingest(call.principal, () => call.bodyBytes())),
+      handler: async (call) => ok(await ingest(call.principal, () => call.bodyParts())),
     }),
     operation({
       id: 'appendAgentConversation',
@@ -138,7 +138,7 @@ export function ingestOperations({ ingest, append }: Ingest): readonly Operation
       example: APPEND_EXAMPLE,
       success: { status: 200, description: 'What became of the events', schema: AppendResponse },
       errors: ERRORS,
-      handler: async (call) => ok(await append(call.principal, () => call.bodyBytes())),
+      handler: async (call) => ok(await append(call.principal, () => call.bodyParts())),
     }),
   ]
 }

@@ -30,7 +30,7 @@ import { createIngestWork, type IngestWork } from './work.ts'
 type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
 type IngestDeps = Pick<Deps, 'sql' | 'notifier' | 'newId' | 'metrics' | 'requestWork' | 'clock'>
 
-type ReadBody = () => Promise<Uint8Array>
+type ReadBody = () => Promise<Uint8Array[]>
 
 /** Both store one request. @throws AppError as the specification's agent-ingestion column lists them */
 export interface Ingest {
@@ -72,7 +72,7 @@ export function createIngest(deps: IngestDeps, applications: Pick<Applications, 
     try {
       return await judge(deps, work, principal, application, readBody, appends)
     } catch (error) {
-      if (!remembered) throw error
+      if (!remembered || !isRefusal(error)) throw error
       known.invalidate(applicationId)
       return judgeUnderKnown(principal, readBody, appends)
     }
@@ -83,7 +83,7 @@ export function createIngest(deps: IngestDeps, applications: Pick<Applications, 
     readBody: ReadBody,
     appends: boolean,
   ): Promise<Stored> {
-    let body: Promise<Uint8Array> | null = null
+    let body: Promise<Uint8Array[]> | null = null
     const readOnce = () => {
       body ??= readBody()
       return body
@@ -119,8 +119,11 @@ export function createIngest(deps: IngestDeps, applications: Pick<Applications, 
 /** A judged request. It keeps the body, because it may be judged again. */
 interface Judged {
   readonly job: Job
-  readonly body: Uint8Array
+  readonly body: Uint8Array[]
 }
+
+/** False where the request was not judged: its thread was ended, and the body with it. */
+const isRefusal = (error: unknown): boolean => error instanceof AppError && error.code !== 'unavailable'
 
 /** Judges a request as far as possible without its session. */
 async function judge(
@@ -137,15 +140,15 @@ async function judge(
   }
   const body = await readBody()
   const { settings, settingsVersion: version } = application
-  const load = jsonLoad(organizationId, body)
-  const input = { bytes: body, applicationId, version, settings, appends }
+  const load = { ...jsonLoad(organizationId, body), keepsParts: true }
+  const input = { parts: body, applicationId, version, settings, appends }
   const { agentKey, outcome } = await deps.requestWork.run(work.judge, input, load)
   await checkAgentKey(deps, principal, application, agentKey)
   if ('refusal' in outcome) throw errorOfData(outcome.refusal)
   const { prepared } = outcome
   const key = { organizationId, applicationId, externalSessionId: prepared.externalSessionId }
   const current = { version, settings }
-  return { body, job: { key, prepared, current, older: new Map(), bytes: body.byteLength } }
+  return { body, job: { key, prepared, current, older: new Map(), bytes: load.bytes } }
 }
 
 /** The fingerprints under a settings version that does not exist. */
@@ -160,7 +163,7 @@ async function judgeUnderOlder(
   versions: readonly number[],
 ): Promise<Judged> {
   const { organizationId, applicationId } = job.key
-  const load = jsonLoad(organizationId, body)
+  const load = { ...jsonLoad(organizationId, body), keepsParts: true }
   const appends = job.prepared.timed !== null
   const older = new Map(job.older)
   const bodies = new Map(job.bodies)
@@ -169,7 +172,7 @@ async function judgeUnderOlder(
     else older.set(version, NO_FINGERPRINTS)
   }
   for (const { version, settings } of await selectSettings(sql, organizationId, applicationId, versions)) {
-    const input = { bytes: body, applicationId, version, settings, appends }
+    const input = { parts: body, applicationId, version, settings, appends }
     if (appends) bodies.set(version, await requestWork.run(work.bodies, input, load))
     else older.set(version, await requestWork.run(work.fingerprints, input, load))
   }

@@ -56,7 +56,7 @@ export function createStoreVisitorFeedback({ sql, applications, ingest }: Parts)
       // An application that names its environments takes the feedback where it takes the response.
       const context = environment === null ? {} : { context: { environment } }
       const event = { externalEventId, type: 'feedback', feedback, ...context }
-      const request = (one: object) => async () => jsonBytes({ agentKey, externalSessionId, events: [one] })
+      const request = (one: object) => async () => [jsonBytes({ agentKey, externalSessionId, events: [one] })]
       const { events, deduplicatedEventCount } = await ingest.append(principal, request(event))
       const [place] = events
       if (deduplicatedEventCount === 0 || place === undefined) return 'stored'

@@ -3,6 +3,7 @@
  * on another thread (platform/concurrency). Each thread keeps its own compiled redaction settings.
  */
 import { parseBounded } from '../../http/parse-body.ts'
+import { join, sizeOf } from '../../platform/concurrency/parts.ts'
 import { dataOfError, type ErrorData, type Spend, type Work } from '../../platform/concurrency/work.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { IngestRequest } from '../request-model.ts'
@@ -20,7 +21,7 @@ import { checkRequest, parseAppendRequest, parseRequest } from './request.rules.
 
 export interface IngestInput extends SettingsVersion {
   /** The body as sent. */
-  readonly bytes: Uint8Array
+  readonly parts: Uint8Array[]
   readonly applicationId: string
   /** True where the service numbers the events of the request. */
   readonly appends: boolean
@@ -47,7 +48,7 @@ export function createIngestWork(): IngestWork {
   function outcomeOf(input: IngestInput, value: unknown, spend: Spend): JudgedRequest['outcome'] {
     try {
       const { request, sent, timed } = read(input, value)
-      checkRequest(request, input.bytes.byteLength, sent)
+      checkRequest(request, sizeOf(input.parts), sent)
       const redactor = redactors.get(input.applicationId, input)
       return { prepared: prepare(request, input.settings, redactor, spend, timed) }
     } catch (error) {
@@ -60,21 +61,21 @@ export function createIngestWork(): IngestWork {
     judge: {
       name: 'judge-ingest',
       run(input, spend) {
-        const value = parseBounded(input.bytes)
+        const value = parseBounded(join(input.parts))
         return { agentKey: agentKeyOf(value), outcome: outcomeOf(input, value, spend) }
       },
     },
     fingerprints: {
       name: 'ingest-fingerprints',
       run(input, spend) {
-        const request = parseRequest(parseBounded(input.bytes))
+        const request = parseRequest(parseBounded(join(input.parts)))
         return fingerprintsOf(request, input.settings, redactors.get(input.applicationId, input), spend)
       },
     },
     bodies: {
       name: 'ingest-bodies',
       run(input, spend) {
-        const { request } = read(input, parseBounded(input.bytes))
+        const { request } = read(input, parseBounded(join(input.parts)))
         return bodiesOf(request, input.settings, redactors.get(input.applicationId, input), spend)
       },
     },

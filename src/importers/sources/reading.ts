@@ -131,7 +131,7 @@ async function storeConversation(
   const send = async (request: AppendRequest) => {
     turn.signal.throwIfAborted()
     const body = Buffer.from(JSON.stringify(request))
-    return append(principal, async () => body).catch(refusalOf)
+    return append(principal, async () => [body]).catch(refusalOf)
   }
   // Every message is a line of its own, so that one that is refused does not hold up the others.
   const parts = conversation.events.map((event, line) => ({ ...conversation, events: [event], line }))

@@ -24,5 +24,6 @@ export async function readBody(
       `The request body has more than ${MAX_BODY_VALUES} names, texts, lists and objects. Send a session as \`jsonl\`, or upload it as a file.`,
       { extra: { limit: MAX_BODY_VALUES } },
     )
-  return work.run(parseBodyWork, { bytes, schema: null }, { ...jsonLoad(caller, bytes), transfer: bytes })
+  const load = jsonLoad(caller, [bytes])
+  return work.run(parseBodyWork, { parts: load.parts, schema: null }, load)
 }

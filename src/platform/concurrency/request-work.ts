@@ -33,7 +33,11 @@ export function createRequestWork(options: Partial<WorkThreadsOptions> = {}): Re
   const threads = createWorkThreads({ ...DEFAULTS, ...options })
   const turn = createTurns(UNITS_PER_ROUND)
   return {
-    async run<I, O>(work: Work<I, O>, input: I, { caller, bytes, units, transfer }: Load): Promise<O> {
+    async run<I, O>(
+      work: Work<I, O>,
+      input: I,
+      { caller, bytes, units, parts = [], keepsParts = false }: Load,
+    ): Promise<O> {
       if (units <= MAX_INLINE_UNITS) {
         await turn(caller, units)
         try {
@@ -45,7 +49,7 @@ export function createRequestWork(options: Partial<WorkThreadsOptions> = {}): Re
           if (!(error instanceof TooLong)) throw error
         }
       }
-      return (await threads.run(caller, { name: work.name, input, bytes }, transfer)) as O
+      return (await threads.run(caller, { name: work.name, input, bytes, parts, keepsParts })) as O
     },
     close: () => threads.close(),
   }

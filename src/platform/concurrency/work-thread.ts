@@ -1,5 +1,6 @@
 /** The side of a work thread that runs inside the thread. It does one piece of work at a time. */
 import { AppError } from '../errors.ts'
+import { transferable } from './parts.ts'
 import { dataOfError, type ErrorData, requestMeter, type Work } from './work.ts'
 
 export interface Assignment {
@@ -7,6 +8,17 @@ export interface Assignment {
   readonly input: unknown
   /** Size of the input. */
   readonly bytes: number
+  /** Parts of the input, which are transferred. */
+  readonly parts: Uint8Array[]
+  /** Whether the parts are sent back. */
+  readonly keepsParts: boolean
+}
+
+/** What a thread sends when its work is done. */
+export interface Report {
+  readonly completion: Completion
+  /** Empty unless they are kept. */
+  readonly parts: Uint8Array[]
 }
 
 export type Completion =
@@ -18,7 +30,7 @@ export type Completion =
 /** The part of a message port that is used here. */
 interface WorkPort {
   on(event: 'message', listener: (assignment: Assignment) => void): unknown
-  postMessage(completion: Completion): void
+  postMessage(report: Report, transfer: ArrayBuffer[]): void
 }
 
 /**
@@ -31,8 +43,10 @@ const COLLECT_BYTES = 1024 * 1024
 export function serveWork(port: WorkPort, works: readonly Work<never, unknown>[]): void {
   const byName = new Map(works.map((work) => [work.name, work]))
   let garbage = 0
-  port.on('message', ({ name, input, bytes }) => {
-    port.postMessage(complete(byName.get(name), input))
+  port.on('message', ({ name, input, bytes, parts, keepsParts }) => {
+    const completion = complete(byName.get(name), input)
+    const kept = keepsParts ? parts : []
+    port.postMessage({ completion, parts: kept }, transferable(kept))
     garbage += bytes
     if (garbage < COLLECT_BYTES) return
     garbage = 0

@@ -6,8 +6,9 @@
  */
 import { AppError } from '../errors.ts'
 import { createFairPlaces } from './fair-places.ts'
+import { transferable } from './parts.ts'
 import { errorOfData } from './work.ts'
-import type { Assignment, Completion } from './work-thread.ts'
+import type { Assignment, Completion, Report } from './work-thread.ts'
 
 export interface WorkThreadsOptions {
   /** The script of a thread. */
@@ -20,10 +21,10 @@ export interface WorkThreadsOptions {
 
 export interface WorkThreads {
   /**
-   * @param transfer bytes of the assignment that the caller does not use after the call
+   * The parts of the assignment are transferred to the thread; if they are kept, also back into the same list.
    * @throws AppError of the work; 503 at the deadline
    */
-  run(caller: string, assignment: Assignment, transfer?: Uint8Array): Promise<unknown>
+  run(caller: string, assignment: Assignment): Promise<unknown>
   close(): void
 }
 
@@ -32,7 +33,7 @@ export function createWorkThreads(options: WorkThreadsOptions): WorkThreads {
   const threads = Array.from({ length: options.threads }, () => new WorkThread(options))
   const places = createFairPlaces(threads)
   return {
-    run: (caller, assignment, transfer) => places.run(caller, (thread) => thread.run(assignment, transfer)),
+    run: (caller, assignment) => places.run(caller, (thread) => thread.run(assignment)),
     close() {
       for (const thread of threads) thread.end(unavailable('The service is stopping.'))
     },
@@ -42,21 +43,24 @@ export function createWorkThreads(options: WorkThreadsOptions): WorkThreads {
 /** A place for one thread, which may not be running. */
 class WorkThread {
   #thread: Worker | null = null
-  #current: PromiseWithResolvers<unknown> | null = null
+  #current: PromiseWithResolvers<Report> | null = null
   #idle: Timer | null = null
 
   constructor(private readonly options: WorkThreadsOptions) {}
 
-  async run(assignment: Assignment, transfer?: Uint8Array): Promise<unknown> {
-    const current = Promise.withResolvers<unknown>()
+  async run(assignment: Assignment): Promise<unknown> {
+    const current = Promise.withResolvers<Report>()
     this.#current = current
     if (this.#idle !== null) clearTimeout(this.#idle)
     const late = () => this.end(unavailable('The request took too long.'))
     const timer = setTimeout(late, this.options.deadlineMs)
     try {
       this.#thread ??= this.#start()
-      this.#thread.postMessage(assignment, transferList(transfer))
-      return await current.promise
+      this.#thread.postMessage(assignment, transferable(assignment.parts))
+      assignment.parts.length = 0
+      const { completion, parts } = await current.promise
+      if (assignment.keepsParts) assignment.parts.push(...parts)
+      return outputOf(completion)
     } finally {
       clearTimeout(timer)
       this.#current = null
@@ -77,7 +81,7 @@ class WorkThread {
     // A small heap is collected often, because large bodies leave much garbage.
     const thread = new Worker(this.options.entry, { smol: true })
     thread.unref()
-    thread.addEventListener('message', (event: MessageEvent<Completion>) => this.#receive(event.data))
+    thread.addEventListener('message', (event: MessageEvent<Report>) => this.#current?.resolve(event.data))
     const fail = (error: Error) => {
       if (this.#thread === thread) this.end(error)
     }
@@ -88,18 +92,12 @@ class WorkThread {
     thread.addEventListener('close', () => fail(new Error('a work thread ended unexpectedly')))
     return thread
   }
-
-  #receive(completion: Completion): void {
-    if ('output' in completion) this.#current?.resolve(completion.output)
-    else if ('error' in completion) this.#current?.reject(errorOfData(completion.error))
-    else this.#current?.reject(new Error(completion.defect))
-  }
 }
 
-/** The buffer of `bytes`. Empty if the buffer also holds other data, which would be transferred, too; then the bytes are copied. */
-function transferList(bytes: Uint8Array | undefined): ArrayBuffer[] {
-  const buffer = bytes?.buffer
-  return buffer instanceof ArrayBuffer && buffer.byteLength === bytes?.byteLength ? [buffer] : []
+function outputOf(completion: Completion): unknown {
+  if ('output' in completion) return completion.output
+  if ('error' in completion) throw errorOfData(completion.error)
+  throw new Error(completion.defect)
 }
 
 function unavailable(message: string): AppError {

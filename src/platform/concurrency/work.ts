@@ -26,10 +26,12 @@ export interface Load {
   /** Estimated work in units of about 10 ns. */
   readonly units: number
   /**
-   * Bytes of the input that the caller does not use after the call. If a thread does the work, they are transferred to it. To copy a
-   * large body would occupy the HTTP thread.
+   * Parts of the input. If a thread does the work, they are transferred to it, because to copy a large body would occupy the HTTP
+   * thread.
    */
-  readonly transfer?: Uint8Array
+  readonly parts?: Uint8Array[]
+  /** Whether the caller needs the parts afterwards. Then they are transferred back, into the same list; empty if the thread ended. */
+  readonly keepsParts?: boolean
 }
 
 export interface RequestWork {
