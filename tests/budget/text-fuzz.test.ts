@@ -112,6 +112,7 @@ import { checkedTitle, redacted, titleOf } from '../../src/themes/title.rules.ts
 import { stemsOf, stemsOfTerm, titleTermsOf } from '../../src/themes/words.rules.ts'
 import { parseOutput } from '../../src/transcribe/output.rules.ts'
 import { toUtterances } from '../../src/transcribe/utterances.rules.ts'
+import { columnsOf } from '../../src/transcripts/columns.rules.ts'
 import { formatOf, toFormat } from '../../src/transcripts/export.rules.ts'
 import { MAX_TRANSCRIPT_CHARACTERS, MAX_UTTERANCE_CHARACTERS } from '../../src/transcripts/model.ts'
 import { toMonologues } from '../../src/transcripts/monologue.rules.ts'
@@ -647,6 +648,9 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
         for (const format of ['vtt', 'srt', 'txt'] as const) toFormat(format, spoken(text))
       },
     },
+  },
+  'transcripts/columns.rules.ts': {
+    columnsOf: { length: MAX_TRANSCRIPT_CHARACTERS, read: (text) => columnsOf(spoken(text)) },
   },
   'transcripts/monologue.rules.ts': {
     toMonologues: { length: MAX_TRANSCRIPT_CHARACTERS, read: (text) => toMonologues(spoken(text)) },
