@@ -81,7 +81,10 @@ class WorkThread {
     // A small heap is collected often, because large bodies leave much garbage.
     const thread = new Worker(this.options.entry, { smol: true })
     thread.unref()
-    thread.addEventListener('message', (event: MessageEvent<Report>) => this.#current?.resolve(event.data))
+    // An ended thread may have sent a report just before. It is not that of the work that runs now.
+    thread.addEventListener('message', (event: MessageEvent<Report>) => {
+      if (this.#thread === thread) this.#current?.resolve(event.data)
+    })
     const fail = (error: Error) => {
       if (this.#thread === thread) this.end(error)
     }
