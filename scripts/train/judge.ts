@@ -81,12 +81,19 @@ export const scoresOf = (unseen: readonly Unseen[]): readonly (readonly Scored[]
     unseen.map(({ item, kinds }) => [kinds[at] ?? 0, item.kinds.includes(kind)] as const),
   )
 
-/** For each kind the likelihood above which at least this part of the findings is right; 2, which nothing reaches, where there is none. */
-export function thresholdsFor(precision: number, lowest: number, unseen: readonly Unseen[]): Thresholds {
-  const chosen = scoresOf(unseen).map((scored, kind) => [
-    KINDS[kind],
-    Number(Math.max(lowest, thresholdFor(precision, scored)).toFixed(3)),
-  ])
+/**
+ * For each kind the likelihood above which at least this part of the findings is right: the first of `precisions` that the kind reaches.
+ * 2, which nothing reaches, where there is none.
+ */
+export function thresholdsFor(
+  precisions: readonly number[],
+  lowest: number,
+  unseen: readonly Unseen[],
+): Thresholds {
+  const chosen = scoresOf(unseen).map((scored, kind) => {
+    const reached = precisions.map((precision) => thresholdFor(precision, scored)).find((value) => value <= 1)
+    return [KINDS[kind], Number(Math.max(lowest, reached ?? 2).toFixed(3))]
+  })
   return Object.fromEntries(chosen) as Thresholds
 }
 

@@ -10,7 +10,7 @@ interface Fit {
 }
 
 /** L2 penalty. Chosen by cross-validation. */
-const PENALTY = 0.06
+const PENALTY = 0.03
 const STEPS = 400
 const RATE = 0.15
 const MOMENTUM = 0.9
