@@ -14,6 +14,8 @@ import { type BodyReader, gunzip } from './gunzip.ts'
  * one.
  */
 const SMALL_BYTES = 16 * 1024
+/** The parts of a larger body are joined by the thread that parses it. */
+const MAX_JOINED_BYTES = 512 * 1024
 
 /** Reads a body as `readParts` does, and joins its parts: for small bodies. */
 export async function readBytes(request: Request, limit: number, lease: BodyLease): Promise<Uint8Array> {
@@ -22,7 +24,7 @@ export async function readBytes(request: Request, limit: number, lease: BodyLeas
 
 /**
  * Reads a body of at most `limit` bytes, and stops reading a larger one.
- * @returns the parts as they arrived, so that a work thread can join them
+ * @returns one part, or those of a large body as they arrived, so that a work thread can join them
  * @throws AppError 400 `payload_too_large`, `malformed_encoding`; 415 for a coding other than gzip; 408
  * `body_too_slow`; 503 if the process already holds too much
  * @throws ClientGone
@@ -80,7 +82,7 @@ async function readStream(reader: BodyReader, limit: number, lease: BodyLease): 
     reader.cancel().catch(() => {})
     throw error
   }
-  return parts
+  return size > MAX_JOINED_BYTES ? parts : [join(parts)]
 }
 
 function assertSize(limit: number, size: number): void {
