@@ -16,6 +16,8 @@ import { type BodyReader, gunzip } from './gunzip.ts'
 const SMALL_BYTES = 16 * 1024
 /** The parts of a larger body are joined by the thread that parses it. */
 const MAX_JOINED_BYTES = 512 * 1024
+/** To transfer more parts takes the HTTP thread longer than to join them. A client chooses how small they are. */
+const MAX_PARTS = 256
 
 /** Reads a body as `readParts` does, and joins its parts: for small bodies. */
 export async function readBytes(request: Request, limit: number, lease: BodyLease): Promise<Uint8Array> {
@@ -82,7 +84,7 @@ async function readStream(reader: BodyReader, limit: number, lease: BodyLease): 
     reader.cancel().catch(() => {})
     throw error
   }
-  return size > MAX_JOINED_BYTES ? parts : [join(parts)]
+  return size > MAX_JOINED_BYTES && parts.length <= MAX_PARTS ? parts : [join(parts)]
 }
 
 function assertSize(limit: number, size: number): void {

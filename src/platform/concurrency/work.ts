@@ -26,11 +26,11 @@ export interface Load {
   /** Estimated work in units of about 10 ns. */
   readonly units: number
   /**
-   * Parts of the input. If a thread does the work, they are transferred to it, because to copy a large body would occupy the HTTP
-   * thread.
+   * Parts of the input, not more than some hundred. If a thread does the work, they are transferred to it, and the list is empty
+   * afterwards. To copy a large body would occupy the HTTP thread.
    */
   readonly parts?: Uint8Array[]
-  /** Whether the caller needs the parts afterwards. Then they are transferred back, into the same list; empty if the thread ended. */
+  /** Whether the caller needs the parts afterwards. Then they are transferred back into the list, unless the thread was ended. */
   readonly keepsParts?: boolean
 }
 
