@@ -98,7 +98,7 @@ export function providePrograms(root: string, files: readonly string[]): Program
   const sources = files.map((file) => readFileSync(join(root, file), 'utf8'))
   const uses = (what: RegExp) => sources.some((source) => what.test(source))
   const runsCommands = files.includes('tests/docs/snippets.test.ts')
-  const hasPages = files.some((file) => file.includes('tests/browser/'))
+  const hasPages = files.some((file) => file.includes('tests/browser/')) || uses(/support\/chromium\.ts/)
   const chromium = process.env.TEST_CHROMIUM || null
   const needed: readonly (readonly [Tool, boolean])[] = [
     [REDIS, true],

@@ -155,6 +155,6 @@ describe('executable', () => {
     const killed = await services.start({ command: [earshot], group: true })
     expect(processesNaming(dataDir).length).toBeGreaterThan(1)
     await killed.killGroup()
-    await eventually(() => processesNaming(dataDir).length === 0, { deadlineMs: 15_000 })
+    await eventually(() => processesNaming(services.folder).length === 0, { deadlineMs: 15_000 })
   })
 })
