@@ -54,7 +54,19 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
 
   const waiting = async () =>
     (await database.sql`select key, seq from actor_message order by key, seq`).length
-  const empty = () => eventually(async () => (await waiting()) === 0)
+  const empty = () => eventually(async () => (await waiting()) === 0).catch(explain)
+
+  /** Adds what tells a lost wake-up from a turn that went wrong. */
+  async function explain(error: Error): Promise<never> {
+    const mailboxes = await database.sql`select key, owner, epoch, last_seq from actor_mailbox`
+    const lost = await Promise.all(
+      [sender, ...workers.map((worker) => worker.deps)].map(async ({ metrics }) => {
+        const { values } = await metrics.lostWakeUps.get()
+        return values.map(({ value }) => value)
+      }),
+    )
+    throw new Error(`${error.message}\nlost wake-ups: ${lost}\n${Bun.inspect([...mailboxes])}`)
+  }
 
   /** Records its message; the sequence of ids is the order of the effects. */
   const applying = {
