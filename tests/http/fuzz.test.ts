@@ -20,9 +20,10 @@ import { oneOf } from '../../src/platform/validation/schema.ts'
 import { bodyOf } from '../support/body-arbitrary.ts'
 import { eventually } from '../support/eventually.ts'
 import { createKnownObjects, filledPath, type KnownObjects } from '../support/known-objects.ts'
+import { rounds } from '../support/rounds.ts'
 import { type Credential, credentialHeaders, startTestServer, type TestServer } from '../support/server.ts'
 
-const RUNS = Number(process.env.EARSHOT_FUZZ_RUNS ?? 4_000)
+const RUNS = Number(process.env.EARSHOT_FUZZ_RUNS ?? rounds(1_500, 8_000))
 const SEED = Number(process.env.EARSHOT_FUZZ_SEED ?? 1)
 /** Requests under way at a time. */
 const CONCURRENCY = 16
