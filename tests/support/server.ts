@@ -78,6 +78,9 @@ export type Credential =
   | { readonly publishableKey: string }
   | 'nobody'
 
+/** The first statements of each connection cost more than those of most tests together. */
+const SMALL = { DATABASE_POOL_SIZE: '4' }
+
 const LIMITS_OFF = {
   RATE_LIMIT_READS: '0',
   RATE_LIMIT_WRITES: '0',
@@ -99,7 +102,13 @@ const LIMITS_OFF = {
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'earshot-data-'))
   const database = options.beside?.database ?? (await createTestDatabase({ server: options.databaseServer }))
-  const config = loadConfig({ LOG_LEVEL: 'silent', DATA_DIR: dataDir, ...LIMITS_OFF, ...options.env })
+  const config = loadConfig({
+    LOG_LEVEL: 'silent',
+    DATA_DIR: dataDir,
+    ...SMALL,
+    ...LIMITS_OFF,
+    ...options.env,
+  })
   const servers = { database: { url: database.url }, redis: options.redis ?? null }
   const container = createContainer(config, servers, 'test', { textWork: shareTextProcesses() })
   const deps = {
