@@ -12,6 +12,7 @@ import { type TestDeps, testDeps } from '../support/actors.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { type PrivateRedis, startPrivateRedis } from '../support/private-redis.ts'
+import { rounds } from '../support/rounds.ts'
 import { CRASH_OPTIONS } from './support/options.ts'
 import { createRandom } from './support/random.ts'
 
@@ -20,9 +21,9 @@ const KEYS = 40
 /** Grouped turns, single long turns, and grouped long turns. */
 const KINDS = ['session', 'session', 'form', 'analysis'] as const
 /** Every kind of trouble so many times, and then so many more pauses, for which the protocol exists, and this much at random. */
-const [TIMES, PAUSES, MORE] = [3, 5, 2]
+const [TIMES, PAUSES, MORE] = rounds([2, 3, 1], [3, 5, 2])
 /** Messages at least, and the pause between two. They are sent until the trouble is over. */
-const [MESSAGES, PACE_MS] = [1_200, 4]
+const [MESSAGES, PACE_MS] = [rounds(800, 1_200), 4]
 const PAUSE_MS = CRASH_OPTIONS.leaseMs! * 1.5
 
 const seed = Number(process.env.CRASH_SEED ?? Math.floor(Math.random() * 2 ** 32))

@@ -17,17 +17,18 @@ import {
 import { eventually } from '../support/eventually.ts'
 import { type PrivateRedis, startPrivateRedis } from '../support/private-redis.ts'
 import { type Service, useServices } from '../support/process.ts'
+import { rounds } from '../support/rounds.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 import { inForeground } from './support/lag.ts'
 
-const SESSIONS = 150
+const SESSIONS = rounds(100, 150)
 /** Requests of a session, sent in this order; requests on one line are sent at once. Each has three events. */
 const ROUNDS = [[0], [2, 1], [3]] as const
 const ROUNDS_PER_SESSION = ROUNDS.flat().length
 const EVENTS_PER_SESSION = ROUNDS_PER_SESSION * 3
 const CREDITS = 1_000_000
 const KILL_EVERY_MS = 1_000
-const MIN_KILLS = 4
+const MIN_KILLS = rounds(3, 4)
 
 let server: TestServer
 let redis: PrivateRedis
@@ -70,7 +71,7 @@ async function startCluster(): Promise<Cluster> {
   return { api, workers }
 }
 
-test('150 sessions in parallel with a worker killed every second: nothing lost, doubled or out of order', async () => {
+test('many sessions in parallel with a worker killed every second: nothing lost, doubled or out of order', async () => {
   const sending = sendEverything()
   const kills = await killUntil(sending)
   await sending

@@ -22,14 +22,17 @@ import {
   type ProtocolOptions,
   type Sender,
   type State,
+  senderNumbers,
   setDatabase,
   unlock,
+  workerNumbers,
 } from './state.ts'
 import { workerSteps } from './worker.ts'
 
 /** The protocol as a model to be explored. Goal: every message was sent and applied. */
 export function protocol(options: ProtocolOptions): Model<State> {
   const all = (1 << options.messages) - 1
+  const epochsFall = options.serverCrashes === true
   return {
     initial: {
       database: EMPTY,
@@ -43,15 +46,23 @@ export function protocol(options: ProtocolOptions): Model<State> {
       workers: Array.from({ length: options.workers }, () => NEW_WORKER),
       senders: Array.from({ length: options.messages }, () => ({ place: 'new', seq: 0 })),
     },
-    steps: (state) => [
-      ...state.senders.flatMap((_, index) => senderSteps(options, state, index)),
-      ...state.workers.flatMap((_, index) => workerSteps(options, state, index + 1)),
-      ...serverSteps(options, state),
-    ],
-    keyOf: (state) => canonicalKey(state, options.serverCrashes === true),
+    steps(state) {
+      const steps: Step<State>[] = []
+      for (const index of different(senderNumbers(state))) steps.push(...senderSteps(options, state, index))
+      for (const index of different(workerNumbers(state, epochsFall)))
+        steps.push(...workerSteps(options, state, index + 1))
+      steps.push(...serverSteps(options, state))
+      return steps
+    },
+    keyOf: (state) => canonicalKey(state, epochsFall),
     isGoal: ({ database, senders }) =>
       database.applied === all && senders.every(({ place }) => place === 'done'),
   }
+}
+
+/** The indexes of different numbers. Of two workers or senders that differ in nothing, the second leads to the same states. */
+function different(numbers: readonly number[]): readonly number[] {
+  return [...numbers.keys()].filter((index) => numbers.indexOf(numbers[index]!) === index)
 }
 
 // Senders
@@ -103,19 +114,15 @@ function senderSteps(options: ProtocolOptions, state: State, index: number): rea
 // The server
 
 function serverSteps({ serverCrashes }: ProtocolOptions, state: State): readonly Step<State>[] {
-  const { waiting } = state.database
-  const due = { label: 'the retry is due', next: setDatabase(state, { waiting: 0 }) }
-  const flushed = { label: 'the server writes its log', next: { ...state, durable: state.database } }
-  const isFlushed = canonicalDatabase(state.durable) === canonicalDatabase(state.database)
-  return [
-    ...(waiting === 0 ? [] : [due]),
-    ...ghostSteps(state),
-    ...(serverCrashes && !isFlushed ? [flushed] : []),
-    ...(state.notifiers === 0
-      ? []
-      : fault(state, 'Redis loses its data', () => ({ ...state, notifiers: 0 }))),
-    ...(serverCrashes ? fault(state, 'the server crashes', () => crash(state)) : []),
-  ]
+  const steps: Step<State>[] = [...ghostSteps(state)]
+  if (state.database.waiting !== 0)
+    steps.push({ label: 'the retry is due', next: setDatabase(state, { waiting: 0 }) })
+  if (state.notifiers !== 0)
+    steps.push(...fault(state, 'Redis loses its data', () => ({ ...state, notifiers: 0 })))
+  if (!serverCrashes) return steps
+  if (canonicalDatabase(state.durable) !== canonicalDatabase(state.database))
+    steps.push({ label: 'the server writes its log', next: { ...state, durable: state.database } })
+  return [...steps, ...fault(state, 'the server crashes', () => crash(state))]
 }
 
 /** Open transactions are rolled back and commits not yet on disk are undone. Workers keep what they remember. */

@@ -151,21 +151,17 @@ export const lowest = (messages: number) => (messages === 0 ? 0 : 32 - Math.clz3
 
 /**
  * Equal for states that differ only in the numbers of workers and senders, or in epochs that are never compared. As
- * long as epochs only rise, it only matters which worker has the newest one.
+ * long as epochs only rise, it only matters which worker has the newest one. They fall when the server crashes: without crashes,
+ * nothing is ever taken back either.
  */
 export function canonicalKey(state: State, epochsFall: boolean): string {
   const { database, durable, notifiers, faults, ghost } = state
-  const newest = epochsFall ? null : database.epoch
-  const units = [notifiers, faults, ghost === null ? 0 : ghost.head * 2 + Number(ghost.released) + 1]
-  addRow(units, database, newest)
-  addRow(units, durable, newest)
-  for (const worker of sorted(state.workers.map((_, index) => workerNumber(state, index, newest))))
-    units.push(worker / 2 ** 32, (worker / 2 ** 16) & 0xffff, worker & 0xffff)
-  const senders = state.senders.map(({ place, seq }, index) => {
-    return SENDER_PLACES[place] + seq * 4 + (state.exclusive === -index - 1 ? 1024 : 0)
-  })
-  units.push(...sorted(senders))
-  // One flat string, because it is built, hashed and compared for every step of every state.
+  const lost = ghost === null ? 0 : ghost.head * 2 + Number(ghost.released) + 1
+  const units = [notifiers + faults * 8 + lost * 64, rowNumber(database)]
+  if (epochsFall) units.push(database.epoch, rowNumber(durable), durable.epoch)
+  for (const worker of sorted(workerNumbers(state, epochsFall))) units.push(worker / 2 ** 16, worker & 0xffff)
+  units.push(...sorted(senderNumbers(state)))
+  // One flat string, because it is built, hashed and compared for every step of every state. A unit has 16 bits.
   return String.fromCharCode(...units)
 }
 
@@ -175,31 +171,35 @@ const PLACE_NUMBERS = Object.fromEntries(PLACES.map((place, index) => [place, in
   number
 >
 
-/** `newest` is null if epochs count as they are. */
-const epochUnit = (epoch: number, newest: number | null) =>
-  newest === null ? epoch : epoch === newest ? 1 : 0
+/** A set of messages has three bits, and so has the number of a message. */
+const rowNumber = ({ lastSeq, present, waiting, applied }: Database) =>
+  lastSeq + present * 8 + waiting * 64 + applied * 512
 
-function addRow(units: number[], row: Database, newest: number | null): void {
-  units.push(row.lastSeq, epochUnit(row.epoch, newest), row.present, row.waiting, row.applied)
+/** All that counts of each sender. */
+export function senderNumbers({ senders, exclusive }: State): number[] {
+  return senders.map(
+    ({ place, seq }, index) => SENDER_PLACES[place] + seq * 4 + (exclusive === -index - 1 ? 32 : 0),
+  )
 }
 
-/** All that counts of a worker as one integer of three units of 16 bits. */
-function workerNumber(state: State, index: number, newest: number | null): number {
-  const worker = state.workers[index]!
-  const me = index + 1
-  const marks =
-    (state.database.owner === me ? 1 : 0) +
-    (state.durable.owner === me ? 2 : 0) +
-    (state.exclusive === me ? 4 : 0) +
-    ((state.shared >> index) & 1 ? 8 : 0) +
-    (state.deleting === me ? 16 : 0) +
-    (worker.alive ? 32 : 0) +
-    (worker.lease ? 64 : 0) +
-    (worker.flag ? 128 : 0)
-  const seen = worker.lastSeq + worker.head * 32 + worker.notified * 1024
-  return (
-    (marks + PLACE_NUMBERS[worker.place] * 256) * 2 ** 32 + epochUnit(worker.epoch, newest) * 2 ** 16 + seen
-  )
+/** All that counts of each worker: its place and its marks, and what it has seen. */
+export function workerNumbers(state: State, epochsFall: boolean): number[] {
+  const { database, durable, exclusive, shared, deleting } = state
+  return state.workers.map((worker, index) => {
+    const me = index + 1
+    const marks =
+      (database.owner === me ? 1 : 0) +
+      (durable.owner === me ? 2 : 0) +
+      (exclusive === me ? 4 : 0) +
+      ((shared >> index) & 1 ? 8 : 0) +
+      (deleting === me ? 16 : 0) +
+      (worker.alive ? 32 : 0) +
+      (worker.lease ? 64 : 0) +
+      (worker.flag ? 128 : 0)
+    const epoch = epochsFall ? worker.epoch : Number(worker.epoch === database.epoch)
+    const seen = worker.lastSeq + worker.head * 8 + worker.notified * 64 + epoch * 512
+    return (marks + PLACE_NUMBERS[worker.place] * 256) * 2 ** 16 + seen
+  })
 }
 
 /** Sorts a list of two or three in place. It runs for every step of every state, and is faster than `sort`. */

@@ -60,6 +60,7 @@ function beat(state: State, me: number): readonly Step<State>[] {
 }
 
 function workerFaults(state: State, me: number): readonly Step<State>[] {
+  if (state.faults === 0) return []
   const { place, lease } = state.workers[me - 1]!
   const dead = { ...NEW_WORKER, alive: false, lease }
   const lastAlive = state.workers.filter(({ alive }) => alive).length === 1

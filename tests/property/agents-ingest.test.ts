@@ -1,7 +1,7 @@
 /**
  * The main property of ingestion: any order, batches, repetitions and concurrency of a conversation lead to the same stored state,
  * with the same signals in the same order and exact counts. The test uses real HTTP, two processes in turn, and a real worker.
- * `EARSHOT_PROPERTY_RUNS` sets the number of runs, which is 25 by default.
+ * `EARSHOT_PROPERTY_RUNS` sets the number of runs.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
@@ -16,11 +16,12 @@ import {
   type Thread,
 } from '../support/conversation-arbitrary.ts'
 import { eventually } from '../support/eventually.ts'
+import { rounds } from '../support/rounds.ts'
 import { type Client as HttpClient, startTestServer, type TestServer } from '../support/server.ts'
 
 /** Each of many runs waits for turns of some milliseconds. */
 const OFTEN = { everyMs: 20 }
-const RUNS = Number(process.env.EARSHOT_PROPERTY_RUNS ?? 25)
+const RUNS = Number(process.env.EARSHOT_PROPERTY_RUNS ?? rounds(12, 25))
 
 let server: TestServer
 let second: TestServer

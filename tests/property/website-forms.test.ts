@@ -5,10 +5,11 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { rounds } from '../support/rounds.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 import { FORMS } from '../support/website.ts'
 
-const RUNS = Number(process.env.FUZZ_RUNS ?? 1_000)
+const RUNS = Number(process.env.FUZZ_RUNS ?? rounds(400, 1_000))
 const PARALLEL = 10
 
 let server: TestServer
