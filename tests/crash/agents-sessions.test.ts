@@ -17,7 +17,6 @@ import {
 import { eventually } from '../support/eventually.ts'
 import { type PrivateRedis, startPrivateRedis } from '../support/private-redis.ts'
 import { type Service, useServices } from '../support/process.ts'
-import { rounds } from '../support/rounds.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 import { inForeground } from './support/lag.ts'
 
@@ -28,7 +27,7 @@ const ROUNDS_PER_SESSION = ROUNDS.flat().length
 const EVENTS_PER_SESSION = ROUNDS_PER_SESSION * 3
 const CREDITS = 1_000_000
 const KILL_EVERY_MS = 1_000
-const MIN_KILLS = rounds(3, 4)
+const MIN_KILLS = 4
 
 let server: TestServer
 let redis: PrivateRedis

@@ -8,11 +8,10 @@ import { eventually } from '../support/eventually.ts'
 import { createRecord, createSource, field } from '../support/feedback.ts'
 import { type PrivateRedis, startPrivateRedis } from '../support/private-redis.ts'
 import { type Service, useServices } from '../support/process.ts'
-import { rounds } from '../support/rounds.ts'
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'
 
-const COPIES = rounds(4, 6)
-const KILLS = rounds(2, 3)
+const COPIES = 6
+const KILLS = 3
 const SETTLED = { deadlineMs: 90_000, everyMs: 250 }
 
 /** What customers say, in turns with the agent. Without an answer in the last. */

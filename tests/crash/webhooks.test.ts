@@ -9,14 +9,13 @@ import { join } from 'node:path'
 import { eventually } from '../support/eventually.ts'
 import { createSource } from '../support/feedback.ts'
 import { type PrivateRedis, startPrivateRedis } from '../support/private-redis.ts'
-import { rounds } from '../support/rounds.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 import { createWebhook, LOCAL, startReceiver, type TestReceiver, verify } from '../support/webhooks.ts'
 import { freePort, type PrivatePostgres, startPrivatePostgres } from './support/private-postgres.ts'
 
 const EVENTS = 3_000
 const PROCESSES = 2
-const KILLS = rounds(3, 4)
+const KILLS = 4
 const KILL_EVERY_MS = 1_500
 /** Every so many kills Redis is restarted, too. */
 const RESTART_EVERY = 2
