@@ -245,12 +245,9 @@ test('hidden findings can be listed and judged; from 15 verdicts on they open th
   // 12 of 15 are too few. What a person called right stays.
   for (const { id } of judged.slice(0, 3)) await judge(id, { verdict: 'wrong' })
   await eventually(async () => (await shownOf()) === 0)
-  expect(ids(await get(`${SIGNALS}?kind=praise&limit=100`)).sort()).toEqual(
-    judged
-      .slice(3)
-      .map(({ id }) => id)
-      .sort(),
-  )
+  const shown = ids(await get(`${SIGNALS}?kind=praise&limit=100`))
+  // A finding of another test may have been corrected to praise.
+  expect(all.filter(({ id }) => shown.includes(id))).toEqual(judged.slice(3))
   for (const one of await sorts()) expect(one).toMatchObject({ shown: false, source: 'own', right: 12 })
   // The verdicts of one organization are not another's.
   const others = await get(PRECISION, agents.stranger.key)
