@@ -103,7 +103,7 @@ test('memory does not grow with the file', async () => {
   writeLongSession(path, 2 * MIB, 'repeated')
   const part = readFileSync(path)
   const uploadId = await upload(part)
-  const copies = 60
+  const copies = 90
   let sent = 0
   const endless: ObjectStore = {
     ...storage,
@@ -124,5 +124,5 @@ test('memory does not grow with the file', async () => {
   }, 20)
   expect(await process(uploadId, undefined, endless)).toBe('done')
   clearInterval(timer)
-  expect(most - before).toBeLessThan(100 * MIB) // of 120 MiB that were read
+  expect(most - before).toBeLessThan(150 * MIB) // of 180 MiB that were read, some of which is garbage for a while
 })
