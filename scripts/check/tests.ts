@@ -23,8 +23,8 @@ export interface TestCounts {
 const TEST_TIMEOUT_MS = 300_000
 /** How many of the slowest files are named. */
 const SLOWEST = 10
-/** Test files at a time: more than there are cores, since each waits for a server, a process or a clock now and then. */
-const TOGETHER = availableParallelism() + 3
+/** Test files at a time: one more than there are cores, since each waits for a server, a process or a clock now and then. */
+const TOGETHER = availableParallelism() + 1
 /** These measure how long something takes. They run one after another when the others have ended, which would disturb them. */
 const MEASURING = /^tests\/budget\//
 
