@@ -1,8 +1,6 @@
 /**
- * How much a test tries: generated bodies, kills, states of a model.
- *
- * A check tries what takes seconds. `bun run check --thorough` tries several times as much, with other random values, and takes
- * about half as long again.
+ * How much a test tries: generated bodies, kills, states of a model. A check tries what takes seconds, and `bun run check --thorough`
+ * tries more.
  */
 
 const IS_THOROUGH = process.env.EARSHOT_THOROUGH === 'true'
