@@ -12,7 +12,6 @@ import type { Operation } from '../../src/http/operation.ts'
 import { INGEST, userMessage } from '../support/agents.ts'
 import { requestOf, span, TRACES } from '../support/otlp.ts'
 import { useServices } from '../support/process.ts'
-import { rounds } from '../support/rounds.ts'
 import { type Credential, clientOf } from '../support/server.ts'
 import type { Watched } from '../support/watch-process.ts'
 import { filler, hostileBodies } from './support/bodies.ts'
@@ -121,7 +120,7 @@ test('every operation that takes a body, with the most hostile ones, all at a ti
 describe('many bodies at a time', () => {
   // All kinds beside each other, as much as the service takes (120 MB); and the costliest kind alone.
   test.each([
-    ['objects of different names', rounds(6, 12), ['objects of different names']],
+    ['objects of different names', 12, ['objects of different names']],
     [
       'every kind',
       30,
@@ -144,7 +143,7 @@ describe('many bodies at a time', () => {
     const content = JSON.parse(filler('different names', 200_000))
     const events = Array.from({ length: 9 }, (_, index) => userMessage(index, { content }))
     await expectBudget('contents', async () => {
-      const statuses = await ingestTogether(tenant, rounds(12, 30), () => ingestBody(events))
+      const statuses = await ingestTogether(tenant, 30, () => ingestBody(events))
       expect(statuses).toContain(200)
     })
   })

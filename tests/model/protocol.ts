@@ -17,6 +17,7 @@ import {
   IN_TRANSACTION,
   isLockedFor,
   leave,
+  MAX_MESSAGES,
   messageRule,
   NEW_WORKER,
   type ProtocolOptions,
@@ -31,6 +32,7 @@ import { workerSteps } from './worker.ts'
 
 /** The protocol as a model to be explored. Goal: every message was sent and applied. */
 export function protocol(options: ProtocolOptions): Model<State> {
+  if (options.messages > MAX_MESSAGES) throw new RangeError(`more than ${MAX_MESSAGES} messages`)
   const all = (1 << options.messages) - 1
   const epochsFall = options.serverCrashes === true
   return {

@@ -146,13 +146,16 @@ export const NEW_WORKER: Worker = {
   flag: false,
 }
 
+/** The most messages of a model. Keys of states have three bits for a set of them. */
+export const MAX_MESSAGES = 3
+
 export const bit = (message: number) => 1 << (message - 1)
 export const lowest = (messages: number) => (messages === 0 ? 0 : 32 - Math.clz32(messages & -messages))
 
 /**
  * Equal for states that differ only in the numbers of workers and senders, or in epochs that are never compared. As
- * long as epochs only rise, it only matters which worker has the newest one. They fall when the server crashes: without crashes,
- * nothing is ever taken back either.
+ * long as epochs only rise, it only matters which worker has the newest one. They fall only when the server crashes. Without crashes
+ * no commit is undone, so what is durable does not count either.
  */
 export function canonicalKey(state: State, epochsFall: boolean): string {
   const { database, durable, notifiers, faults, ghost } = state
@@ -171,7 +174,7 @@ const PLACE_NUMBERS = Object.fromEntries(PLACES.map((place, index) => [place, in
   number
 >
 
-/** A set of messages has three bits, and so has the number of a message. */
+/** Three bits hold a set of messages, or the number of one: see `MAX_MESSAGES`. */
 const rowNumber = ({ lastSeq, present, waiting, applied }: Database) =>
   lastSeq + present * 8 + waiting * 64 + applied * 512
 

@@ -78,8 +78,8 @@ export type Credential =
   | { readonly publishableKey: string }
   | 'nobody'
 
-/** The first statements of each connection cost more than those of most tests together. */
-const SMALL = { DATABASE_POOL_SIZE: '4' }
+/** Each connection costs PostgreSQL some milliseconds, and plans its first statements anew. */
+const FEW_CONNECTIONS = { DATABASE_POOL_SIZE: '4' }
 
 const LIMITS_OFF = {
   RATE_LIMIT_READS: '0',
@@ -105,7 +105,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const config = loadConfig({
     LOG_LEVEL: 'silent',
     DATA_DIR: dataDir,
-    ...SMALL,
+    ...FEW_CONNECTIONS,
     ...LIMITS_OFF,
     ...options.env,
   })

@@ -3,7 +3,7 @@
  * them slow. They are found by a parser (literals), by being built (`new RegExp`), and in the schemas (`pattern`).
  *
  * Some take seconds each, because they have to be judged by trying texts. Those in tests/fixtures/judged-expressions.json passed a thorough
- * check, which judges them again. A check judges all others, so also an expression that has changed.
+ * check, and every thorough check judges them again. A plain check judges all others, and so every new or changed one.
  */
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
