@@ -192,7 +192,7 @@ export const SETTING_GROUPS = {
       5,
       1,
       3_600,
-      'Seconds between two questions about a meeting whose state is new. They become rarer, up to one a minute.',
+      'Seconds between polls of a meeting whose state has just changed. The interval grows to one minute.',
     ),
     RECORDER_TIMEOUT: integer(15, 1, 300, 'Seconds that one request to the recorder may take.'),
     RECORDER_DELETE: {

@@ -87,7 +87,7 @@ export function crossEnding(items: readonly EndedItem[]): readonly UnseenEnd[] {
   })
 }
 
-/** Of those that failed at most this part may be called resolved: half of what is allowed, since customers differ from the authors. */
+/** Largest share of failed conversations called resolved. Half of the product's limit, because real customers differ from the authors. */
 const MOST_FAILED_CALLED_RESOLVED = 0.01
 /** Scores that are tried. Above 1 nothing is called resolved. */
 const STEPS = Array.from({ length: 51 }, (_, step) => (50 + step + (step === 50 ? 1 : 0)) / 100)

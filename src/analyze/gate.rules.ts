@@ -48,7 +48,7 @@ interface Shipped {
 }
 
 /**
- * A channel that is closed has its own figures. The others have the figures of all that are open together, which must be enough if one is closed.
+ * A closed channel is judged alone. The open channels are judged together; if a channel is closed, they need at least 15 findings.
  * @param language of the subject. Null, where it cannot be told, counts as English
  */
 function shipped(kind: Kind, tier: Tier, language: string | null, channel: Channel): Shipped | null {

@@ -104,7 +104,7 @@ export function createFeeds({ sql, servers, log }: Pick<Deps, 'sql' | 'servers' 
     })
   }
 
-  const report = (error: unknown) => log.debug({ err: error }, 'looking for news of streams failed')
+  const report = (error: unknown) => log.debug({ err: error }, 'polling the event log failed')
 
   async function poll(): Promise<void> {
     const some = [...feeds.values()]

@@ -102,7 +102,7 @@ export function createEventStream(deps: EventStreamDeps, options: StreamOptions 
     try {
       await outlet.write(opening(RETRY_MS.lost))
       if (!opened.isComplete) await untilComplete(organizationId, outlet.ended)
-      // An entry that waits is behind the events that the client saw, or belongs to what the client loads now.
+      // Numbers waiting entries first, so that none of them is skipped or sent twice.
       await feeds.look(feed)
       const start: ClientStart = startOf({ ...opened, lastSeq: feed.lastSeq }, lastEventId)
       const page = (of: Feed, after: number, upTo: number) => read(viewer, of, after, upTo)

@@ -63,7 +63,7 @@ export function createExchanges(deps: ExchangeDeps) {
       bodies.lease(client() ?? 'sign-in', (lease) => readBytes(request, MAX_FORM_BYTES, lease))
     const readForm = async () => {
       if (!FORM_TYPE.test(request.headers.get('content-type') ?? ''))
-        throw new AppError('unsupported_media_type', 'A form must be sent as it is.')
+        throw new AppError('unsupported_media_type', 'Send the form as application/x-www-form-urlencoded.')
       return new URLSearchParams(new TextDecoder().decode(await bytes()))
     }
     const visitor = async (): Promise<Visitor | null> => {

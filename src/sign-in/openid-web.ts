@@ -93,7 +93,7 @@ async function userOf({ config, identity, log }: OpenIdPagesDeps, { email, name 
     ? await identity.admitUser(newUsers.organizationId, { email, name }, joined(newUsers.organizationId))
     : null
   if (admitted === null)
-    throw new AppError('unauthenticated', 'You are no user of this service. Ask an administrator to add you.')
+    throw new AppError('unauthenticated', 'You do not have an account here. Ask an administrator to add you.')
   log.info({ userId: admitted.id }, 'user joined by OpenID Connect')
   return admitted.id
 }

@@ -106,7 +106,7 @@ export function createOpenId(settings: OpenIdSettings, send: SendOutbound, log: 
         })
         await library.validateApplicationLevelSignature(server, response, options)
         const claims = library.getValidatedIdTokenClaims(tokens)
-        if (claims === undefined) throw refused('The provider says nothing about you.')
+        if (claims === undefined) throw refused('The provider returned no profile.')
         if (claims.email !== undefined || server.userinfo_endpoint === undefined) return personOf(claims)
         const answer = await library.userInfoRequest(server, client, tokens.access_token, options)
         return personOf(await library.processUserInfoResponse(server, client, claims.sub, answer))

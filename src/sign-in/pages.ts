@@ -38,7 +38,7 @@ export function signInPage({ prefix, returnPath, noMail, hasOpenId }: SignInOpti
 /** The same for every address. */
 export const mailSentPage: Page = {
   status: 200,
-  title: 'Look at your mail',
+  title: 'Check your email',
   body: html`<p>If the address belongs to a user, a mail with a link is on its way. The link works once, and for 15 minutes.</p>`,
 }
 
@@ -101,7 +101,7 @@ export function signedInPage(
 export function errorPage(status: number, message: string, { prefix }: Place): Page {
   return {
     status,
-    title: 'This did not work',
+    title: 'Something went wrong',
     body: html`<p>${message}</p>
       <p><a href="${prefix}${SIGN_IN_PATH}">Back to the sign-in page</a></p>`,
   }

@@ -27,7 +27,7 @@ export function themesActor(deps: ThemeDeps): ActorDefinition {
   return defineActor(themesMessages, {
     maxAttempts: MAX_ATTEMPTS,
     giveUp: {
-      // Only the first change is left in the turn by then (`readWork`). Without it the next ones go on.
+      // After failures a turn handles one change (`readWork`). It is dropped, so that the queue continues.
       async assign({ id }, tx) {
         const changes = await readChanges(tx, id, false, 1)
         await deleteChanges(
@@ -54,7 +54,7 @@ export function themesActor(deps: ThemeDeps): ActorDefinition {
         await turn.finish(async (tx, send) => {
           const { touched, created, merged } = await saveLinks(tx, id, deps.newId, plan)
           for (const themeId of merged) await send([mergeMessage(id, themeId)])
-          // Words gave a title already.
+          // Without a model server, titles are already set.
           const titled = deps.config.analyze === null ? [] : touched.filter((one) => created.includes(one.id))
           await sendRetitles(id, titled, send, true)
         })

@@ -178,7 +178,7 @@ async function insertAssigned(tx: Tx, organizationId: string, assigned: readonly
   return { moves, added: steps.length }
 }
 
-/** The passages stay, so their themes stay; their day or rating may be another. */
+/** Updates day and rating of items whose passage is unchanged. They keep their theme. */
 async function updateKept(tx: Tx, organizationId: string, { keep }: Work): Promise<readonly Touched[]> {
   if (keep.length === 0) return []
   const before = await readItems(

@@ -137,7 +137,7 @@ describe('an agent', () => {
 test('redaction rules are tried before they are saved; a bad pattern is named', async () => {
   const { page, writes } = browser
   await browser.open('/settings/redaction')
-  await page.getByLabel('Names of members').fill('password')
+  await page.getByLabel('Field names').fill('password')
   await page.getByLabel('Patterns').fill('[0-9]{4}( [0-9]{4}){3}\n(')
   await page.getByLabel('Text', { exact: true }).fill('Card 4111 1111 1111 1111, {"password": "hunter2"}')
   await page.getByRole('button', { name: 'Try' }).click()

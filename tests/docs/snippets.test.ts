@@ -6,7 +6,14 @@ import { join, resolve } from 'node:path'
 import { eventually } from '../support/eventually.ts'
 import { EARSHOT } from '../support/executable.ts'
 import { type Service, useServices } from '../support/process.ts'
-import { codeBlocksOf, isService, type Snippet, snippetsOf, wordsOf } from './support/code-blocks.ts'
+import {
+  codeBlocksOf,
+  isService,
+  type Snippet,
+  snippetsOf,
+  withoutSpace,
+  wordsOf,
+} from './support/code-blocks.ts'
 import { createTree, environmentOf, openShell, type Shell } from './support/shell.ts'
 
 setDefaultTimeout(240_000)
@@ -131,7 +138,10 @@ describe('snippets', () => {
 /** Runs it, again until the output is as shown where it may, and compares. */
 async function runSnippet(shell: Shell, snippet: Snippet): Promise<void> {
   const expected = snippet.output === null ? [] : wordsOf(snippet.output)
-  const missing = (output: string) => expected.filter((word) => !output.includes(word))
+  const missing = (output: string) => {
+    const found = withoutSpace(output)
+    return expected.filter((word) => !found.includes(word))
+  }
   let last = await shell.run(snippet.text)
   const isRight = () => (last.code === 0 || snippet.refused) && missing(last.output).length === 0
   if (snippet.retry && !isRight()) {

@@ -321,7 +321,15 @@ describe('a stream begins', () => {
     const client = await openStream(server.baseUrl, { apiKey: other.apiKey })
     opened.push(client)
     await eventually(() => client.text().includes('retry:'))
-    await Bun.sleep(300) // Nothing is to happen.
+    // It has looked twice and goes on waiting.
+    const looks = new Set<string>()
+    await eventually(async () => {
+      const found = await sql`
+        select query_start::text as at from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid() and query like '%age(backend_xid)%'`
+      for (const { at } of found) looks.add(at)
+      return looks.size > 1
+    })
     expect(client.all).toEqual([])
     release.resolve()
     await transaction

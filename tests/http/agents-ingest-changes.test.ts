@@ -13,6 +13,7 @@ import {
   sessionRow,
   userMessage,
 } from '../support/agents.ts'
+import { eventually } from '../support/eventually.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
@@ -131,11 +132,11 @@ test('a write waits for the lock of its session, and is skipped where the holder
   await sql.begin(async (tx) => {
     await tx`update agent_session set watermark = 1 where id = ${sessionId}`
     attempt = writeGuarded(sql, [write], 'events_stored')
-    const waiting = async () =>
-      (
+    await eventually(async () => {
+      const waiting =
         await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-      ).length
-    while ((await waiting()) === 0) await Bun.sleep(5)
+      return waiting.length > 0
+    })
   })
   expect((await attempt!).done.size).toBe(0)
   expect(await sessionRow(sql, sessionId)).toMatchObject({ watermark: 1 })

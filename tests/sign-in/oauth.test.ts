@@ -389,7 +389,7 @@ describe('an authorization request', () => {
     const path = authorizePath(clientId, newProof().challenge, change as Record<string, string>)
     const { status, location, text, headers } = await visitor.get(path, { accept: 'text/html' })
     expect([status, location]).toEqual([400, null])
-    expect(text).toContain('This did not work')
+    expect(text).toContain('Something went wrong')
     expect(headers.get('content-security-policy')).toContain("default-src 'none'")
   })
 

@@ -9,6 +9,7 @@ import { createRequestWork } from '../../src/platform/concurrency/request-work.t
 import { createReadOutput } from '../../src/transcribe/read-output.ts'
 import { createServerTranscriber, type ServerOptions } from '../../src/transcribe/server.ts'
 import { type SourceMedia, TranscriberError } from '../../src/transcribe/transcriber.ts'
+import { eventually } from '../support/eventually.ts'
 import { makeMedia, type SpeechAnswer, secondsOf, startSpeechServer } from '../support/speech.ts'
 
 setDefaultTimeout(300_000)
@@ -270,7 +271,7 @@ describe('a server that fails', () => {
       using server = startSpeechServer(answer)
       const controller = new AbortController()
       const work = transcriber(server.url).transcribe(soundOf('short.wav'), controller.signal)
-      while (server.requests.length === 0) await Bun.sleep(5)
+      await eventually(() => server.requests.length > 0)
       controller.abort(new Error('fenced'))
       await expect(work).rejects.toThrow('fenced')
     }

@@ -156,7 +156,7 @@ function readAgain(
   return {
     ...insight,
     outcome,
-    // Who only complains is not pleased.
+    // With negative findings only, the sentiment cannot be positive.
     sentiment: sentiment === 'positive' && isGrievance ? 'negative' : sentiment,
     findings,
   }

@@ -21,7 +21,7 @@ const SENTENCES: Readonly<Partial<Record<Code, string>>> = {
   user_token_not_found: 'This token is gone. Reload the page.',
   external_token_issuer: 'An OpenID Connect provider makes the tokens of this service. Get one there.',
   url_not_allowed: 'Webhooks go to public addresses. The operator can allow others with OUTBOUND_ALLOW.',
-  too_many_webhooks: 'The organization has as many webhooks as it may have. Delete one first.',
+  too_many_webhooks: 'The organization has reached its limit of webhooks. Delete one first.',
   webhook_not_found: 'This webhook was deleted meanwhile.',
   webhook_disabled: 'The webhook is switched off. Switch it on first.',
   webhook_delivery_under_way: 'This event is on its way already. Wait for the attempt.',

@@ -34,7 +34,7 @@ export const CreateImport = Type.Object(
         pattern: '^[^"\\r\\n\\u0000]$',
         words: 'one character that is no quote and no line end',
         description:
-          'The character between two cells. Default: found by the header (comma, semicolon, tab or bar).',
+          'The character between two cells. Default: found by the header (comma, semicolon, tab or vertical bar).',
       }),
     ),
     upload_key: Type.Optional(

@@ -47,7 +47,7 @@ const provider = oneOf(PROVIDERS, 'The help desk.')
 const everyMinutes = Type.Integer({
   minimum: 5,
   maximum: MAX_MINUTES,
-  description: 'Minutes between two looks for changed conversations.',
+  description: 'Minutes between polls for changed conversations.',
 })
 
 export const CreateImportSource = Type.Object(

@@ -64,11 +64,20 @@ export const isService = ({ language, marks }: CodeBlock) => language === 'sh' &
 const isRun = (block: CodeBlock) =>
   block.language === 'sh' && !block.marks.includes('no-run') && !isService(block)
 
+/** Members whose values a reader copies into a program: they are the same in every run. */
+const FIXED = new Set(['code', 'error', 'status', 'phase'])
+
 /**
- * What the output must have of the one that is shown: of JSON the name of each member, of text the first word of each line.
- * Values differ from run to run.
+ * What the output must have of the one that is shown: of JSON the name of each member, and of some its value, of text the first word
+ * of each line. Other values differ from run to run.
  */
 export function wordsOf(shown: CodeBlock): readonly string[] {
-  if (shown.language === 'json') return [...shown.text.matchAll(/"\w+"(?=\s*:)/g)].map(([name]) => name)
+  if (shown.language === 'json')
+    return [...withoutSpace(shown.text).matchAll(/"(\w+)":("[^"]*")?/g)].map(([, name = '', value = '']) =>
+      FIXED.has(name) ? `"${name}":${value}` : `"${name}"`,
+    )
   return shown.text.split('\n').flatMap((line) => line.trim().split(/\s+/)[0] || [])
 }
+
+/** JSON without the spaces that `jq` puts behind names. */
+export const withoutSpace = (output: string) => output.replace(/":\s+/g, '":')

@@ -45,7 +45,7 @@ export function ImportResult({ state }: { readonly state: State }) {
           <button type="button" onClick={() => void download(state)}>
             Download refused rows
           </button>{' '}
-          <span class="quiet">Mend them and import this file.</span>
+          <span class="quiet">Correct them and import this file.</span>
         </p>
       )}
     </section>

@@ -18,7 +18,7 @@ export function ErrorNote({ problem }: { readonly problem: Problem }) {
       ? 'You may not see this'
       : problem.status === 404
         ? 'This does not exist'
-        : 'This did not work'
+        : 'Something went wrong'
   return (
     <div class="note" role="alert">
       <h2>{title}</h2>

@@ -92,7 +92,7 @@ function Rules({ agent, onSaved }: { readonly agent: Agent; readonly onSaved: ()
           void save()
         }}
       >
-        <Field label="Names of members" hint="One in each line, such as password. Their values are redacted.">
+        <Field label="Field names" hint="One per line, such as password. Their values are redacted.">
           <textarea rows={4} value={fields} onInput={(event) => setFields(event.currentTarget.value)} />
         </Field>
         <Field label="Patterns" hint="One RE2 pattern in each line. Every match in any text is redacted.">
