@@ -59,6 +59,7 @@ import feedbackImports from './migrations/0071_feedback_imports.sql' with { type
 import otlp from './migrations/0073_otlp.sql' with { type: 'text' }
 import importSources from './migrations/0074_import_sources.sql' with { type: 'text' }
 import analysisTokens from './migrations/0076_analysis_tokens.sql' with { type: 'text' }
+import invitations from './migrations/0078_invitations.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -118,4 +119,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 73, name: 'otlp', source: otlp },
   { number: 74, name: 'import_sources', source: importSources },
   { number: 76, name: 'analysis_tokens', source: analysisTokens },
+  { number: 78, name: 'invitations', source: invitations },
 ]

@@ -11,8 +11,9 @@ import { selectAccess } from './oauth-records.store.ts'
 import type { Principal } from './principal.ts'
 import { findPublishableKey, touchPublishableKey } from './publishable-keys.store.ts'
 import { selectSession, touchSession } from './sessions.store.ts'
+import { acceptInvitation } from './store.ts'
 import type { GoodToken, Tokens } from './tokens.ts'
-import { type Memberships, selectAdmission, touchUserToken } from './user-tokens.store.ts'
+import { type Membership, type Memberships, selectAdmission, touchUserToken } from './user-tokens.store.ts'
 
 export type OrganizationPrincipal = Extract<Principal, { kind: 'organization' }>
 export type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
@@ -43,7 +44,8 @@ export interface Authentication {
   /** Null if the key is unknown or revoked. The caller checks the origin. */
   byPublishableKey(key: string): Promise<PagePrincipal | null>
   /**
-   * `wanted` is the organization that the caller names. With null, the user must be a member of exactly one.
+   * `wanted` is the organization that the caller names. With null, the user must be a member of exactly one, invitations aside.
+   * Acting in an organization accepts its invitation.
    * @throws AppError 503 if the keys of the token issuer cannot be read
    */
   byToken(token: string, wanted: WantedOrganization): Promise<UserPrincipal | Refusal>
@@ -68,6 +70,8 @@ interface VerifiedToken extends Memberships {
   readonly expiresAt: Date
   /** Of a token that an OAuth client got; null for user tokens and sessions. */
   readonly oauth: { readonly audience: string; readonly scopes: readonly string[] } | null
+  /** False if an organization issued it: the user may not know that they were invited. */
+  readonly accepts: boolean
 }
 
 interface VerifiedSession extends VerifiedToken {
@@ -85,6 +89,17 @@ export function createAuthentication(deps: AuthenticationDeps, tokens: Tokens): 
     written.catch((error: unknown) => {
       deps.log.warn({ err: error }, 'could not record the use of a credential')
     })
+  }
+
+  function act(verified: VerifiedToken, wanted: WantedOrganization): UserPrincipal | Refusal {
+    const picked = pickOrganization(verified, wanted)
+    if ('refused' in picked) return picked
+    const { isInvited, ...membership } = picked
+    const { organizationId } = membership
+    const isChosen = wanted === null || typeof wanted === 'string'
+    if (isInvited && verified.accepts && isChosen)
+      recordUse(acceptInvitation(deps.sql, organizationId, verified.userId))
+    return { kind: 'user', userId: verified.userId, ...membership }
   }
 
   return {
@@ -135,7 +150,7 @@ export function createAuthentication(deps: AuthenticationDeps, tokens: Tokens): 
       })
       if (verified === null) return refusal
       if (verified.expiresAt <= deps.clock.now()) return { refused: 'The access token has expired.' }
-      const picked = pickOrganization(verified, wanted)
+      const picked = act(verified, wanted)
       return 'refused' in picked ? picked : { ...picked, ...verified.oauth }
     },
     async bySession(secret, wanted) {
@@ -143,7 +158,7 @@ export function createAuthentication(deps: AuthenticationDeps, tokens: Tokens): 
       const verified =
         hash === null ? null : await sessions.get(hash, () => findSession(deps, hash, recordUse))
       if (verified === null || verified.expiresAt <= deps.clock.now()) return { refused: ENDED_SESSION }
-      const picked = pickOrganization(verified, wanted)
+      const picked = act(verified, wanted)
       return 'refused' in picked ? picked : { ...picked, sessionId: verified.sessionId }
     },
   }
@@ -160,7 +175,7 @@ async function findSession(
   if (row === null || row.memberships.length === 0) return null
   const { stale, ...session } = row
   if (stale) recordUse(touchSession(sql, session.sessionId))
-  return { id: session.userId, value: { ...session, oauth: null } }
+  return { id: session.userId, value: { ...session, oauth: null, accepts: true } }
 }
 
 async function verifyToken(
@@ -176,12 +191,12 @@ async function verifyToken(
   const { expiresAt } = verdict
   const known = namesIds(verdict) ? await selectAdmission(deps.sql, verdict) : null
   if (known === null) return { refused: 'The access token names an unknown user.' }
-  const { userId, memberships, isGood, tokenId, stale } = known
+  const { userId, memberships, isGood, tokenId, stale, restricted } = known
   if (!isGood) return { refused: 'The access token was revoked.' }
   // Refusals are never cached: a user who is added to an organization gets in at once.
   if (memberships.length === 0) return { refused: NO_ORGANIZATION }
   if (tokenId !== null && stale) recordUse(touchUserToken(deps.sql, tokenId))
-  return { id: userId, value: { userId, memberships, expiresAt, oauth: null } }
+  return { id: userId, value: { userId, memberships, expiresAt, oauth: null, accepts: !restricted } }
 }
 
 async function findAccess(
@@ -194,7 +209,7 @@ async function findAccess(
   const { userId, memberships, expiresAt, audience, scope } = row
   if (memberships.length === 0) return { refused: NO_ORGANIZATION }
   const scopes = scope?.split(' ') ?? []
-  return { id: userId, value: { userId, memberships, expiresAt, oauth: { audience, scopes } } }
+  return { id: userId, value: { userId, memberships, expiresAt, oauth: { audience, scopes }, accepts: true } }
 }
 
 const NO_ORGANIZATION = 'The user is not a member of any organization that accepts the token.'
@@ -204,21 +219,27 @@ function namesIds({ subject, tokenId }: GoodToken): boolean {
   return !('userId' in subject && !isUuid(subject.userId)) && (tokenId === null || isUuid(tokenId))
 }
 
-/** The organization that a user acts in: the wanted one, or the only one. Exported for its table test. */
-export function pickOrganization(user: Memberships, wanted: WantedOrganization): UserPrincipal | Refusal {
-  const { userId, memberships } = user
+/**
+ * The organization that a user acts in: the wanted one, or the only one. Invitations count only if there is nothing else, so that no
+ * organization can take a user away from another by adding them. Exported for its table test.
+ */
+export function pickOrganization(
+  { memberships }: Memberships,
+  wanted: WantedOrganization,
+): Membership | Refusal {
   if (typeof wanted === 'string') {
     const named = memberships.find(({ organizationId }) => organizationId === wanted.toLowerCase())
     return named === undefined
       ? { refused: 'The user is not a member of the organization in X-Service-Organization-Key.' }
-      : { kind: 'user', userId, ...named }
+      : named
   }
-  const [only, ...others] = memberships
+  const own = memberships.filter(({ isInvited }) => !isInvited)
+  const [only, ...others] = own.length > 0 ? own : memberships
   if (only === undefined) return { refused: NO_ORGANIZATION }
   if (others.length > 0 && wanted === null)
     return {
       refused:
         'The user is a member of several organizations: name one by its id in X-Service-Organization-Key.',
     }
-  return { kind: 'user', userId, ...only }
+  return only
 }

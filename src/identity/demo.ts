@@ -117,7 +117,7 @@ async function insertOwner(
     if (await hasOrganization(tx)) return false
     await insertOrganization(tx, { id: organizationId, name: NAME })
     await upsertUser(tx, { id: userId, email: EMAIL, name: NAME })
-    await insertMembership(tx, { organizationId, userId, role: 'administrator' })
+    await insertMembership(tx, { organizationId, userId, role: 'administrator', invitedName: null })
     if (token !== null) await insertUserToken(tx, { ...token, organizationId: null, name: NAME })
     await insertApiKey(tx, {
       id: newId(),

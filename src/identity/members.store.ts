@@ -27,12 +27,12 @@ export function selectMembers(
   { after, limit }: TimeSlice,
 ) {
   const people = removed
-    ? sql`(select organization_id, user_id, null as role, joined_at, removed_at from former_member)`
+    ? sql`(select organization_id, user_id, null as role, joined_at, removed_at, invited_name from former_member)`
     : sql`(
-        select organization_id, user_id, role, created_at as joined_at, null::timestamptz as removed_at from membership
+        select organization_id, user_id, role, created_at as joined_at, null::timestamptz as removed_at, invited_name from membership
       )`
   return sql<MemberRow[]>`
-    select u.id, u.email, u.name, m.role, m.joined_at as "joinedAt", m.removed_at as "removedAt",
+    select u.id, u.email, coalesce(m.invited_name, u.name) as name, m.role, m.joined_at as "joinedAt", m.removed_at as "removedAt",
       ${asMicroseconds(sql, 'm.joined_at')} as "joinedMicroseconds"
     from ${people} m
     join app_user u on u.id = m.user_id
@@ -48,10 +48,10 @@ export async function deleteMembership(tx: Tx, organizationId: string, userId: s
     with ended as (
       delete from membership
       where organization_id = ${organizationId} and user_id = ${userId}
-      returning organization_id, user_id, created_at
+      returning organization_id, user_id, created_at, invited_name
     ), noted as (
-      insert into former_member (organization_id, user_id, joined_at)
-      select organization_id, user_id, created_at from ended
+      insert into former_member (organization_id, user_id, joined_at, invited_name)
+      select organization_id, user_id, created_at, invited_name from ended
     )
     select pg_notify(${REVOKED_CHANNEL}, user_id::text) from ended`
   return rows.length > 0
@@ -116,13 +116,13 @@ export async function findMember(
   idOrEmail: string,
 ): Promise<Member | null> {
   const [row] = await sql<Member[]>`
-    select u.id, u.email, u.name, m.role, m.joined_at as "joinedAt", m.removed_at as "removedAt"
+    select u.id, u.email, coalesce(m.invited_name, u.name) as name, m.role, m.joined_at as "joinedAt", m.removed_at as "removedAt"
     from (
-      select user_id, role, created_at as joined_at, null::timestamptz as removed_at
+      select user_id, role, created_at as joined_at, null::timestamptz as removed_at, invited_name
       from membership
       where organization_id = ${organizationId}
       union all
-      select user_id, null as role, joined_at, removed_at
+      select user_id, null as role, joined_at, removed_at, invited_name
       from former_member
       where organization_id = ${organizationId}
     ) m

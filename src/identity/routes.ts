@@ -69,8 +69,8 @@ const createMember = (members: Members, identity: Identity) =>
     tag: TAG,
     summary: 'Add a member',
     description:
-      'Adds the user with this e-mail address, compared without case, or creates one. A user who exists keeps the name. Without `role` the ' +
-      'member is an analyst. No mail is sent. A former member finds private folders again and needs a new token.',
+      'Adds the user with this e-mail address, compared without case, or creates one. It is an invitation until that user acts in the organization: ' +
+      'the name is the one given here, and only then becomes that of a user who exists. Without `role` the member is an analyst. No mail is sent. A former member finds private folders again and needs a new token.',
     access: 'organizationOrUser',
     role: 'administrator',
     body: CreateMember,
@@ -87,7 +87,7 @@ const createMember = (members: Members, identity: Identity) =>
         ({ id }) => id,
         () => ({ role }),
       )
-      const { id } = await identity.createUser(organizationId, { email, name, role }, also)
+      const { id } = await identity.createUser(organizationId, { email, name, role, isInvited: true }, also)
       return created(`${MEMBERS}/${id}`, memberResource(await members.find(organizationId, id)))
     },
   })

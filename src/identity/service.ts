@@ -38,6 +38,8 @@ export interface NewUser {
   readonly name: string
   /** Default: analyst. */
   readonly role?: Role | undefined
+  /** Added by an organization, not by the user or the operator: an invitation until the user first acts in it. */
+  readonly isInvited?: boolean
 }
 
 export interface Identity extends Authentication, UserTokens, ApiKeys, PublishableKeys, Credits, Sessions {
@@ -118,8 +120,9 @@ function organizations({ sql, newId }: IdentityDeps) {
       throw new AppError('validation_failed', `${JSON.stringify(email)} is not an e-mail address.`)
     return transaction(sql, async (tx) => {
       const row = await store.upsertUser(tx, { id: newId(), email, name: nameOf('name', user.name) })
-      const { role = DEFAULT_ROLE } = user
-      const isNew = await store.insertMembership(tx, { organizationId, userId: row.id, role })
+      const { role = DEFAULT_ROLE, isInvited = false } = user
+      const invitedName = isInvited ? nameOf('name', user.name) : null
+      const isNew = await store.insertMembership(tx, { organizationId, userId: row.id, role, invitedName })
       if (isNew) await also?.(tx, row)
       return { user: row, isNew }
     })

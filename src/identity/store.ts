@@ -27,6 +27,9 @@ const organizationColumns = (sql: Query) => sql`
   response_credits as "responseCredits", created_at as "createdAt", is_demo as "isDemo"`
 
 const userColumns = (sql: Query) => sql`u.id, u.email, u.name, u.created_at as "createdAt"`
+/** Of the user `u` of a membership `m`: an organization sees the name it gave until the user has acted in it. */
+const memberColumns = (sql: Query) =>
+  sql`u.id, u.email, coalesce(m.invited_name, u.name) as name, u.created_at as "createdAt"`
 
 export async function insertOrganization(
   sql: Query,
@@ -113,23 +116,41 @@ export async function upsertUser(
 
 /**
  * A former member who is added again finds their private content. Tokens from before the removal stay invalid.
+ * @param invitedName what the organization calls the user until they first act in it. Null: no invitation
  * @returns false if the user is a member already
  */
 export async function insertMembership(
   sql: Query,
-  { organizationId, userId, role }: { organizationId: string; userId: string; role: Role },
+  {
+    organizationId,
+    userId,
+    role,
+    invitedName,
+  }: { organizationId: string; userId: string; role: Role; invitedName: string | null },
 ): Promise<boolean> {
   const rows = await sql`
     with returned as (
       delete from former_member
       where organization_id = ${organizationId} and user_id = ${userId}
-      returning removed_at
+      returning removed_at, invited_name
     )
-    insert into membership (organization_id, user_id, role, tokens_not_before)
-    values (${organizationId}, ${userId}, ${role}, (select removed_at from returned))
+    insert into membership (organization_id, user_id, role, tokens_not_before, invited_name)
+    select ${organizationId}, ${userId}, ${role}, r.removed_at,
+      -- Who has acted in the organization before is not asked again.
+      case when r.removed_at is null or r.invited_name is not null then ${invitedName}::text end
+    from (select 1) one
+    left join returned r on true
     on conflict do nothing
     returning user_id`
   return rows.length > 0
+}
+
+/** The user has acted in the organization. */
+export async function acceptInvitation(sql: Query, organizationId: string, userId: string): Promise<void> {
+  await sql`
+    update membership
+    set invited_name = null
+    where organization_id = ${organizationId} and user_id = ${userId} and invited_name is not null`
 }
 
 export interface Member extends User {
@@ -138,7 +159,7 @@ export interface Member extends User {
 
 export async function selectUsers(sql: Query, organizationId: string): Promise<readonly Member[]> {
   return sql<Member[]>`
-    select ${userColumns(sql)}, m.role
+    select ${memberColumns(sql)}, m.role
     from membership m
     join app_user u on u.id = m.user_id
     where m.organization_id = ${organizationId}
@@ -152,7 +173,7 @@ export async function selectMember(
   idOrEmail: string,
 ): Promise<User | null> {
   const [user] = await sql<User[]>`
-    select ${userColumns(sql)}
+    select ${memberColumns(sql)}
     from membership m
     join app_user u on u.id = m.user_id
     where m.organization_id = ${organizationId}
@@ -176,7 +197,7 @@ export interface OrganizationOfUser {
   readonly role: Role
 }
 
-/** Organizations of the user in the order of joining; with a session, only those in which the session is valid. */
+/** Organizations of the user in the order of joining, invitations last; with a session, only those in which the session is valid. */
 export function selectOrganizationsOf(sql: Query, userId: string, sessionId: string | null) {
   return sql<OrganizationOfUser[]>`
     select o.id, o.name, m.role
@@ -184,5 +205,5 @@ export function selectOrganizationsOf(sql: Query, userId: string, sessionId: str
     join organization o on o.id = m.organization_id
     left join user_session s on s.id = ${sessionId}::uuid
     where m.user_id = ${userId} and (s.id is null or m.tokens_not_before is null or s.created_at >= m.tokens_not_before)
-    order by m.created_at, o.id`
+    order by m.invited_name is not null, m.created_at, o.id`
 }

@@ -11,7 +11,7 @@ import type { Query } from '../platform/db/pool.ts'
 import { REVOKED_CHANNEL } from './credential-cache.ts'
 import type { GoodToken } from './tokens.ts'
 
-/** The user of a token and the organizations in which the token is valid, in the order of joining. */
+/** The user of a token and the organizations in which the token is valid, in the order of joining; invitations come last. */
 export interface Memberships {
   readonly userId: string
   readonly memberships: readonly Membership[]
@@ -20,12 +20,17 @@ export interface Memberships {
 export interface Membership {
   readonly organizationId: string
   readonly role: Role
+  /** An organization added the user, who has not acted in it yet. */
+  readonly isInvited: boolean
 }
 
 /** The column `memberships` of membership rows `m` in a statement that selects them alone. */
 export const membershipsColumn = (sql: Query) => sql`
   coalesce(
-    jsonb_agg(jsonb_build_object('organizationId', m.organization_id, 'role', m.role) order by m.created_at, m.organization_id),
+    jsonb_agg(
+      jsonb_build_object('organizationId', m.organization_id, 'role', m.role, 'isInvited', m.invited_name is not null)
+      order by m.invited_name is not null, m.created_at, m.organization_id
+    ),
     '[]'
   )`
 
@@ -35,6 +40,8 @@ export interface Admission extends Memberships {
   readonly isGood: boolean
   /** True if `last_used_at` is older than a minute. */
   readonly stale: boolean
+  /** True if an organization issued the token for itself. */
+  readonly restricted: boolean
 }
 
 /**
@@ -54,6 +61,7 @@ export async function selectAdmission(
       (${tokenId}::uuid is null or (t.id is not null and t.revoked_at is null))
         and (u.tokens_not_before is null or coalesce(${issued} >= u.tokens_not_before, false)) as "isGood",
       t.id is not null and (t.last_used_at is null or t.last_used_at < now() - interval '1 minute') as stale,
+      t.organization_id is not null as restricted,
       (
         select ${membershipsColumn(sql)}
         from membership m
@@ -91,15 +99,21 @@ const columns = (sql: Query) => sql`
   t.expires_at as "expiresAt", t.last_used_at as "lastUsedAt", coalesce(t.revoked_at, r.refused_at) as "revokedAt",
   ${asMicroseconds(sql, 't.created_at')} as "createdMicroseconds"`
 
-/** Tokens `t` that are, or were, usable in the organization. */
+/** Tokens `t` that are, or were, usable in the organization. An invitation does not show the tokens of the user. */
 const usableIn = (sql: Query, organizationId: string) => sql`
   (
     t.organization_id = ${organizationId}
     or (
       t.organization_id is null
       and (
-        exists (select 1 from membership m where m.organization_id = ${organizationId} and m.user_id = t.user_id)
-        or exists (select 1 from former_member f where f.organization_id = ${organizationId} and f.user_id = t.user_id)
+        exists (
+          select 1 from membership m
+          where m.organization_id = ${organizationId} and m.user_id = t.user_id and m.invited_name is null
+        )
+        or exists (
+          select 1 from former_member f
+          where f.organization_id = ${organizationId} and f.user_id = t.user_id and f.invited_name is null
+        )
       )
     )
   )`

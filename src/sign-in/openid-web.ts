@@ -83,15 +83,18 @@ const joined = (organizationId: string): Alongside<User> => {
   }
 }
 
-/** A known user, or a new one of an allowed domain. @returns the id */
+/**
+ * A known user, or a new one of an allowed domain. Who is known only because another organization added them joins, too.
+ * @returns the id
+ */
 async function userOf({ config, identity, log }: OpenIdPagesDeps, { email, name }: Person): Promise<string> {
   const known = await identity.findUserAnywhere(email)
-  if (known !== null) return known.id
   const newUsers = config.openId?.newUsers ?? null
   const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase()
   const admitted = newUsers?.domains.includes(domain)
     ? await identity.admitUser(newUsers.organizationId, { email, name }, joined(newUsers.organizationId))
     : null
+  if (known !== null) return known.id
   if (admitted === null)
     throw new AppError('unauthenticated', 'You do not have an account here. Ask an administrator to add you.')
   log.info({ userId: admitted.id }, 'user joined by OpenID Connect')

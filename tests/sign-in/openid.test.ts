@@ -128,6 +128,21 @@ describe('sign-in with OpenID Connect', () => {
     expect(JSON.parse((await second)?.text ?? '').user.id).toBe(user.id)
   })
 
+  test('makes a person of an allowed domain a viewer whom another organization has added before', async () => {
+    const stranger = await server.createTenant()
+    const address = 'ceo@allowed.example'
+    const answer = await server.as(stranger).post('/v3/rest/members', { email: address, name: 'Whoever' })
+    expect(answer.status).toBe(201)
+    provider.claims = { email: address, email_verified: true, name: 'Eve' }
+    const visitor = createVisitor(server.baseUrl)
+    await signIn(visitor)
+    const { organizations } = JSON.parse((await visitor.get('/v3/rest/session')).text)
+    expect(organizations.map(({ id }: { id: string }) => id)).toEqual([
+      tenant.organizationId,
+      stranger.organizationId,
+    ])
+  })
+
   test('does not add a removed member again', async () => {
     provider.claims = { email: 'gone@allowed.example', email_verified: true }
     const visitor = createVisitor(server.baseUrl)
