@@ -60,6 +60,7 @@ import otlp from './migrations/0073_otlp.sql' with { type: 'text' }
 import importSources from './migrations/0074_import_sources.sql' with { type: 'text' }
 import analysisTokens from './migrations/0076_analysis_tokens.sql' with { type: 'text' }
 import invitations from './migrations/0078_invitations.sql' with { type: 'text' }
+import nearestResponses from './migrations/0079_nearest_responses.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -120,4 +121,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 74, name: 'import_sources', source: importSources },
   { number: 76, name: 'analysis_tokens', source: analysisTokens },
   { number: 78, name: 'invitations', source: invitations },
+  { number: 79, name: 'nearest_responses', source: nearestResponses },
 ]

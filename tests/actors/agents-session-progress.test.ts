@@ -1,6 +1,8 @@
 /** The session's actor on a real database: order, gaps, revisions, late events, feedback signals, paging. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sessionActor } from '../../src/agents/sessions/actor.ts'
+import { reopenAround } from '../../src/agents/sessions/responses.store.ts'
+import type { Tx } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
 import {
@@ -40,6 +42,14 @@ const run = (id: string, type?: string) => runSession(database.sql, actor, id, t
 const session = (id: string) => sessionRow(database.sql, id)
 const setStatus = (id: string, status: string) =>
   database.sql`update agent_session set status = ${status} where id = ${id}`
+
+/** Rows of sessions that the statements of the transaction have read. */
+async function rowsRead(tx: Tx): Promise<number> {
+  const [row] = await tx`
+    select sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int as count
+    from pg_stat_xact_user_tables where relname like 'agent_%'`
+  return row?.count
+}
 
 describe('session progress', () => {
   test('processes events in order of sequence, in whatever order they arrive', async () => {
@@ -131,6 +141,25 @@ describe('session progress', () => {
     expect((await run(ended)).newMessages.filter(isAnalysis)).toEqual([
       { ...newMessage, key: `analysis:${ended}` },
     ])
+  })
+
+  test('of user messages reads no more than its neighbours, however long the session is', async () => {
+    const [without, withOne] = [Array.from({ length: 300 }, (_, sequence) => user(sequence)), [assistant(300)]]
+    for (const more of [[], withOne]) {
+      const id = await sessionWith(...without, ...more)
+      await run(id)
+      const { organizationId, applicationId } = application
+      const scope = { organizationId, applicationId, sessionId: id }
+      const rows = Array.from({ length: 100 }, (_, index) => 100 + index)
+      const fetched = await transaction(database.sql, async (tx) => {
+        const before = await rowsRead(tx)
+        await reopenAround(tx, [{ scope, rows }])
+        return (await rowsRead(tx)) - before
+      })
+      expect(fetched).toBeLessThan(4 * rows.length)
+      const versions = await database.sql`select version from agent_response where session_id = ${id}`
+      expect(versions.map(({ version }) => version)).toEqual(more.map(() => 2))
+    }
   })
 
   test('of a deleted session needs no turn', async () => {

@@ -130,7 +130,7 @@ export async function withdrawResponses(tx: Query, parts: readonly PerSession<st
       and i.source = 'qualitative_inference'`
 }
 
-/** Has the nearest responses before and after the given sequences analysed again. Costs no unit. */
+/** Has the nearest responses before and after the given sequences analysed again: two look-ups each. Costs no unit. */
 export async function reopenAround(tx: Query, parts: readonly PerSession<number>[]): Promise<void> {
   const { ns, rows } = numbered(parts)
   if (rows.length === 0) return
@@ -142,23 +142,19 @@ export async function reopenAround(tx: Query, parts: readonly PerSession<number>
       cross join lateral (
         (
           select r.external_event_id
-          from agent_event e
-          ${responseOfEvent(tx)}
-          where e.organization_id = s.organization_id
-            and e.session_id = s.session_id
-            and e.sequence < changed.sequence
-            and e.type = 'assistant_message'
-          order by e.sequence desc
+          from agent_response r
+          where r.organization_id = s.organization_id
+            and r.session_id = s.session_id
+            and r.sequence < changed.sequence
+          order by r.sequence desc
           limit 1
         ) union all (
           select r.external_event_id
-          from agent_event e
-          ${responseOfEvent(tx)}
-          where e.organization_id = s.organization_id
-            and e.session_id = s.session_id
-            and e.sequence > changed.sequence
-            and e.type = 'assistant_message'
-          order by e.sequence
+          from agent_response r
+          where r.organization_id = s.organization_id
+            and r.session_id = s.session_id
+            and r.sequence > changed.sequence
+          order by r.sequence
           limit 1
         )
       ) n
@@ -172,20 +168,6 @@ export async function reopenAround(tx: Query, parts: readonly PerSession<number>
       and r.session_id = n.session_id
       and r.external_event_id = n.external_event_id`
 }
-
-/**
- * Joins to an event `e` its response `r`. The limit makes the planner start at the event. Otherwise it could read all responses of a
- * session to find one.
- */
-export const responseOfEvent = (tx: Query) => tx`
-  cross join lateral (
-    select r.external_event_id
-    from agent_response r
-    where r.organization_id = e.organization_id
-      and r.session_id = e.session_id
-      and r.external_event_id = e.external_event_id
-    limit 1
-  ) r`
 
 /** Joins to sessions `s` the counts `c` of responses that wait for credits, wait for analysis, or failed in analysis. */
 export const responseCounts = (tx: Query) => tx`
