@@ -16,11 +16,15 @@ export async function insertSubmission(
   return rows.length > 0
 }
 
-/** True if the address used the form in the last 24 hours, not counting the submission `id`. */
+/**
+ * True if the address used the form in the last 24 hours, not counting the submission `id`. Submissions with one address come one after
+ * the other from here to the end of the transaction: each sees the one before.
+ */
 export async function usedRecently(
   tx: Tx,
   { id, form, email }: Pick<Submission, 'id' | 'form' | 'email'>,
 ): Promise<boolean> {
+  await tx`select pg_advisory_xact_lock(hashtextextended(${`${form} of `} || lower(${email}), 0))`
   const rows = await tx`
     select 1
     from form_submission

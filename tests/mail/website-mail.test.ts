@@ -85,6 +85,13 @@ describe.each(FORMS.map((form) => [form.path, form] as const))('%s', (path, form
   })
 })
 
+test('a burst of downloads with one address causes one confirmation', async () => {
+  const body = submission(['email'])
+  await Promise.all(Array.from({ length: 10 }, () => post('/api/manifesto-download', body)))
+  await idle()
+  expect(smtp.delivered.filter(({ to }) => to.includes(body.email ?? ''))).toHaveLength(1)
+})
+
 describe('an address that is on a waitlist already', () => {
   test('causes no mail', async () => {
     const body = submission(['email', 'name'])
