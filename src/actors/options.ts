@@ -76,7 +76,10 @@ export const DEFAULT_OPTIONS: RuntimeOptions = {
   retryCapMs: 5 * 60_000,
 }
 
-/** How many connections a runtime with these options uses at the same time: one per slot, takeovers, and its own work. */
+/**
+ * How many connections a runtime with these options uses at the same time: one per slot except those of `outbound`, takeovers, and its own
+ * work. Actors of `outbound` limit their transactions themselves (`limit-transactions.ts`, `webhooks/sending.ts`).
+ */
 export function connectionsNeeded(options: RuntimeOptions): number {
   return (
     options.batchSlots +

@@ -235,6 +235,32 @@ describe('a help desk that does not answer as usual', () => {
     expect(await caughtUp(id)).toMatchObject({ errorCode: null, failedAt: null, messages: 2 })
   })
 
+  test('run during a reading looks again when it has ended', async () => {
+    zendesk.tickets.push(fakeTicket(1))
+    const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    zendesk.intercept = async (path, number) => {
+      if (number > 1 || path.includes('/comments')) return null
+      // The page is empty: the ticket comes too late for it.
+      asked.resolve()
+      await answered.promise
+      return Response.json({
+        tickets: [],
+        users: [],
+        end_of_stream: true,
+        after_cursor: null,
+        after_url: null,
+      })
+    }
+    const { id } = await create()
+    await asked.promise
+    expect((await client.post(`${sources()}/${id}/run`, {})).status).toBe(202)
+    answered.resolve()
+    await eventually(async () => {
+      await wakeDueSources(server.deps)
+      return (await sourceOf(id)).messages === 2
+    })
+  })
+
   test('a ticket that is deleted meanwhile is left out', async () => {
     zendesk.tickets.push(fakeTicket(1), fakeTicket(2))
     zendesk.intercept = (path) =>

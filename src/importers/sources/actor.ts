@@ -6,11 +6,13 @@
  * lost its actor cannot move them. A turn ends after a while, so that other sources get its place.
  */
 import { defineActor } from '../../actors/declaration.ts'
+import { limitTransactions, withPermit } from '../../actors/limit-transactions.ts'
 import type { ActorDefinition, LongTurn, Send } from '../../actors/types.ts'
 import type { Applications } from '../../agents/applications/service.ts'
 import type { Ingest } from '../../agents/ingest/service.ts'
 import type { Deps } from '../../container.ts'
 import { importSourceMessages } from '../../messages/import-source.ts'
+import { Semaphore } from '../../platform/concurrency/semaphore.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import { createSendOutbound, type SendOutbound } from '../../platform/net/outbound-request.ts'
 import type { Seal } from '../../platform/secrets/seal.ts'
@@ -23,6 +25,8 @@ import * as store from './store.ts'
 /** A turn begins no page and no conversation after this time. */
 const TURN_MS = 20_000
 const TURN_TIMEOUT_MS = 10 * 60_000
+/** Of all sources in a process: their turns mostly wait for help desks, and there are many more of them than connections. */
+const TRANSACTIONS_AT_ONCE = 4
 /** Failures of the database or of the process, not of help desks. */
 const MAX_ATTEMPTS = 60
 /** Pause if the provider does not say how long. */
@@ -37,6 +41,7 @@ export type ImportSourceActorDeps = Pick<Deps, 'config' | 'clock' | 'outbound'> 
 interface Tools extends ImportSourceActorDeps {
   readonly seal: Seal
   readonly send: SendOutbound
+  readonly transactions: Semaphore
 }
 
 export function importSourceActor(deps: ImportSourceActorDeps): ActorDefinition {
@@ -44,11 +49,12 @@ export function importSourceActor(deps: ImportSourceActorDeps): ActorDefinition 
     ...deps,
     seal: createSourceSeal(deps.config),
     send: createSendOutbound({ policy: deps.outbound }),
+    transactions: new Semaphore(TRANSACTIONS_AT_ONCE),
   }
   return defineActor(importSourceMessages, {
     maxAttempts: MAX_ATTEMPTS,
     turnTimeoutMsOf: { read: TURN_TIMEOUT_MS },
-    handlers: { read: (turn) => read(tools, turn) },
+    handlers: { read: (turn) => read(tools, limitTransactions(turn, tools.transactions)) },
   })
 }
 
@@ -58,14 +64,16 @@ async function read(tools: Tools, turn: LongTurn): Promise<void> {
   if (source === null) return turn.finish(async () => {})
   try {
     const isCaughtUp = await readPages(await readingOf(tools, turn, ref, source))
-    await turn.finish((tx, send) => (isCaughtUp ? store.recordCaughtUp(tx, ref) : goOn(tx, send, ref)))
+    await turn.finish((tx, send) =>
+      isCaughtUp ? store.recordCaughtUp(tx, ref, source) : goOn(tx, send, ref),
+    )
   } catch (error) {
     turn.signal.throwIfAborted()
     if (error instanceof SourcePause)
       return turn.finish((tx) => store.recordPause(tx, ref, error.seconds ?? PAUSE_SECONDS))
     if (!(error instanceof SourceError)) throw error
     turn.log.warn({ sourceId: ref.id, code: error.code }, 'import source failed')
-    await turn.finish((tx) => store.recordFailure(tx, ref, error.code, RETRY))
+    await turn.finish((tx) => store.recordFailure(tx, ref, source, error.code, RETRY))
   }
 }
 
@@ -75,7 +83,7 @@ async function goOn(tx: Tx, send: Send, { organizationId, id }: store.SourceRef)
 }
 
 async function readingOf(
-  { seal, send, clock, append, applications }: Tools,
+  { seal, send, clock, append, applications, transactions }: Tools,
   turn: LongTurn,
   ref: store.SourceRef,
   source: store.DueSource,
@@ -100,7 +108,7 @@ async function readingOf(
     provider,
     http,
     agentKey,
-    append,
+    append: (principal, readBody) => withPermit(transactions, turn.signal, () => append(principal, readBody)),
     isOver: () => clock.now().getTime() >= until,
   })
 }

@@ -126,6 +126,8 @@ export interface DueSource {
   readonly environment: string | null
   readonly since: Date
   readonly position: Position | null
+  /** Since when it is due, in microseconds as PostgreSQL writes it. Another value at the end of a turn: it was hastened meanwhile. */
+  readonly dueAt: string
   /** In a row. */
   readonly failures: number
 }
@@ -136,7 +138,8 @@ export async function findDueSource(
   { organizationId, id }: SourceRef,
 ): Promise<DueSource | null> {
   const [row] = await query<DueSource[]>`
-    select application_id as "applicationId", provider, url, account, secret, environment, since, position, failures
+    select application_id as "applicationId", provider, url, account, secret, environment, since, position, failures,
+      due_at::text as "dueAt"
     from import_source
     where organization_id = ${organizationId}
       and id = ${id}
@@ -165,11 +168,16 @@ export async function recordProgress(
   return count > 0
 }
 
-/** Nothing newer is known: the source rests for its interval. */
-export async function recordCaughtUp(tx: Tx, { organizationId, id }: SourceRef): Promise<void> {
+/** Nothing newer is known: the source rests for its interval, unless it was hastened during the turn. */
+export async function recordCaughtUp(
+  tx: Tx,
+  { organizationId, id }: SourceRef,
+  { dueAt }: Pick<DueSource, 'dueAt'>,
+): Promise<void> {
   await tx`
     update import_source
-    set due_at = now() + every_minutes * interval '1 minute', paused_until = null, read_at = now(), caught_up_at = now(),
+    set due_at = case when due_at = ${dueAt}::text::timestamptz then now() + every_minutes * interval '1 minute' else due_at end,
+      paused_until = null, read_at = now(), caught_up_at = now(),
       failures = 0, error_code = null, failed_at = null
     where organization_id = ${organizationId} and id = ${id}`
 }
@@ -190,17 +198,23 @@ export async function recordPause(tx: Tx, { organizationId, id }: SourceRef, sec
     where organization_id = ${organizationId} and id = ${id}`
 }
 
-/** The next attempt is due after `firstSeconds`, twice as long after each failure in a row, at most `maxSeconds`. */
+/**
+ * The next attempt is due after `firstSeconds`, twice as long after each failure in a row, at most `maxSeconds`; at once if the source was
+ * hastened during the turn.
+ */
 export async function recordFailure(
   tx: Tx,
   { organizationId, id }: SourceRef,
+  { dueAt }: Pick<DueSource, 'dueAt'>,
   code: string,
   { firstSeconds, maxSeconds }: { readonly firstSeconds: number; readonly maxSeconds: number },
 ): Promise<void> {
   await tx`
     update import_source
     set failures = failures + 1, error_code = ${code}, failed_at = now(), paused_until = null,
-      due_at = now() + least(${maxSeconds}::float8, ${firstSeconds}::float8 * 2 ^ least(failures, 20)) * interval '1 second'
+      due_at = case when due_at = ${dueAt}::text::timestamptz
+        then now() + least(${maxSeconds}::float8, ${firstSeconds}::float8 * 2 ^ least(failures, 20)) * interval '1 second'
+        else due_at end
     where organization_id = ${organizationId} and id = ${id}`
 }
 
