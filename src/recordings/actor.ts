@@ -22,7 +22,7 @@ import { createTranscriber } from '../transcribe/create.ts'
 import { createRequestTranscription } from '../transcribe/requests.ts'
 import type { Transcriber } from '../transcribe/transcriber.ts'
 import { giveUpTranscription, TRANSCRIBE_ATTEMPTS, transcribeHandlers } from '../transcribe/transcription.ts'
-import { transcriptHandlers } from '../transcripts/indexing.ts'
+import { INDEXING_ATTEMPTS, transcriptHandlers } from '../transcripts/indexing.ts'
 
 /** Dependencies of the actor. An absent one is created from the settings. */
 export interface RecordingTools {
@@ -50,7 +50,7 @@ export function recordingActor(
   const requestTranscription = createRequestTranscription(deps.config)
   const media = { ...deps, process, requestTranscription }
   return defineActor(recordingMessages, {
-    maxAttempts: 8,
+    maxAttempts: INDEXING_ATTEMPTS,
     maxAttemptsOf: {
       ingest_url: INGEST_ATTEMPTS,
       process_upload: PROCESS_ATTEMPTS,

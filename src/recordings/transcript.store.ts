@@ -158,7 +158,7 @@ export async function findSummarized(tx: Tx, recordingId: string): Promise<Summa
     select organization_id as "organizationId", summary_source as "summarySource"
     from recording
     where id = ${recordingId}
-    for key share`
+    for no key update`
   return row ?? null
 }
 

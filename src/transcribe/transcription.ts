@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { Fenced, type GiveUp, type LongHandler, type LongTurn } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { withTemporaryFolder } from '../media/temporary.ts'
-import { recordingMessages } from '../messages/recording.ts'
+import { transcriptionMessages } from '../messages/transcription.ts'
 import { withTimeoutSignal } from '../platform/concurrency/timeout.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { beginTranscription, endTranscription, type Transcription } from '../recordings/transcript.ts'
@@ -63,7 +63,8 @@ async function transcribe(deps: TranscribeDeps, turn: LongTurn): Promise<void> {
   await turn.finish(async (tx, send) => {
     await end(tx, begun, 'completed')
     await writeTranscript(tx, begun.organizationId, begun.recordingId, utterances)
-    await send([recordingMessages.message(begun.recordingId, 'transcript_completed')])
+    // The recording's own mailbox may wait for hours for media that replaces this one.
+    await send([transcriptionMessages.message(begun.recordingId, 'transcript_completed')])
   })
   log.info({ transcriber: transcriber.name, utterances: utterances.length }, 'transcribed')
 }

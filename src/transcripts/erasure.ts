@@ -3,7 +3,7 @@
  * rebuilds the search index and an automatic summary from the remaining text.
  */
 import { forgetFindings } from '../findings/save.ts'
-import { recordingMessages } from '../messages/recording.ts'
+import { transcriptionMessages } from '../messages/transcription.ts'
 import type { ErasureReach } from '../people/erasure.ts'
 import type { Json } from '../platform/db/pool.ts'
 import { keepTranscript } from '../recordings/transcript.ts'
@@ -36,12 +36,12 @@ export const transcriptErasure: ErasureReach = {
       return next === text ? [] : [{ ordinal, text: next }]
     })
     await writeSpoken(tx, organizationId, id, erased)
-    // Quotations of the former words go at once. The recording's actor has the words that are left analysed again.
+    // Quotations of the former words go at once. The actor of the transcription has the words that are left analysed again.
     if (erased.length > 0) await forgetFindings(tx, organizationId, id)
     const state = { place, after: rows.at(-1)?.ordinal ?? after, changed: changed || erased.length > 0 }
     const counts = { utterances: erased.length }
     if (rows.length === UTTERANCES) return { next: state as unknown as Json, counts }
-    if (state.changed) await send([recordingMessages.message(id, 'transcript_completed')])
+    if (state.changed) await send([transcriptionMessages.message(id, 'transcript_completed')])
     return { next: following, counts }
   },
 }

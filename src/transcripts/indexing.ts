@@ -1,5 +1,5 @@
 /**
- * Indexes a completed transcript for search and creates a summary, in the recording's actor.
+ * Indexes a completed transcript for search and creates a summary, in the actor of the recording or of its transcription.
  *
  * A summary given by the caller is never overwritten, even if it arrives while this one is being created. A turn may
  * run repeatedly: it replaces what an earlier run left.
@@ -14,9 +14,10 @@ import { findSummarized, saveSummary } from '../recordings/transcript.ts'
 import { indexTranscript } from './search.store.ts'
 import { readUtterances } from './store.ts'
 
-/**
- * Handlers of the actor kind `recording`. `transcript_completed` is sent with the recording or with its new transcript.
- */
+/** After that it is a dead letter for an operator. */
+export const INDEXING_ATTEMPTS = 8
+
+/** `transcript_completed` is sent with the recording or with its new transcript. */
 export function transcriptHandlers(
   summarizer: Summarizer,
 ): Readonly<Record<'transcript_completed', LongHandler>> {

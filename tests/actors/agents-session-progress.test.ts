@@ -144,7 +144,10 @@ describe('session progress', () => {
   })
 
   test('of user messages reads no more than its neighbours, however long the session is', async () => {
-    const [without, withOne] = [Array.from({ length: 300 }, (_, sequence) => user(sequence)), [assistant(300)]]
+    const [without, withOne] = [
+      Array.from({ length: 300 }, (_, sequence) => user(sequence)),
+      [assistant(300)],
+    ]
     for (const more of [[], withOne]) {
       const id = await sessionWith(...without, ...more)
       await run(id)

@@ -350,6 +350,30 @@ describe('other media', () => {
     expect((await recordingOf(id)).transcript.status).toBe('queued')
   })
 
+  test('that cannot be fetched does not hold up what follows the transcript', async () => {
+    const gate = Promise.withResolvers<void>()
+    using speech = startSpeechServer(async () => {
+      await gate.promise
+      return new Response(SAID)
+    })
+    const settings = { kind: 'server', url: speech.url, model: 'whisper-1', apiKey: null } as const
+    await transcribeBy(settings, undefined, { retryBaseMs: 3_600_000, retryCapMs: 3_600_000 })
+    const id = await create()
+    await eventually(() => speech.requests.length === 1)
+    // Nobody listens on port 1.
+    expect((await client.patch(`${RECORDINGS}/${id}`, { assetUrl: `http://${HOST}:1/talk` })).status).toBe(
+      200,
+    )
+    await eventually(async () => {
+      const { sql } = server.database
+      const [row] = await sql`
+        select attempts from actor_message where key = ${`recording:${id}`} and type = 'ingest_url'`
+      return row?.attempts === 1
+    })
+    gate.resolve()
+    await eventually(async () => (await recordingOf(id)).summary?.includes('invoices'))
+  })
+
   test.each([
     ['ends well', () => new Response(SAID)],
     ['fails for good', () => new Response('', { status: 400 })],
