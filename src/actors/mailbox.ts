@@ -94,6 +94,17 @@ export async function isWaiting(tx: Query, key: ActorKey, type: string): Promise
 }
 
 /**
+ * Makes messages of this type due that were sent to the actor with a delay, because it has ended what they wait for. Call it after
+ * `send` to the same actor in the same transaction: that locks the mailbox, and its wake-up serves these messages, too. Failed
+ * messages keep their pause.
+ */
+export async function hasten(tx: Tx, key: ActorKey, type: string): Promise<void> {
+  await tx`
+    update actor_message set available_at = now()
+    where key = ${key} and type = ${type} and attempts = 0 and available_at > now()`
+}
+
+/**
  * Deletes actors with their messages and dead letters. Call it together with deleting their domain rows, never before: a key
  * that came back would start its epochs again. A running turn finds no row for its fence and rolls back.
  */

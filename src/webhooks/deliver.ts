@@ -96,8 +96,11 @@ async function conclude(tx: Tx, send: Send, turn: LongTurn, next: Next): Promise
   const { organization, message } = turn
   const again = (delayMs: number) =>
     send([webhookMessages.message(message.id, 'deliver', { organizationId: organization, delayMs })])
-  if (next.kind === 'wait') return again(next.ms)
   if (next.kind === 'send') return again(0)
+  // The stream is locked before the subscription, as changes of it do. Such a change may have ended the wait since it was read.
   await store.holdStream(tx, organization)
-  if (await store.hasEvents(tx, { organizationId: organization, id: message.id })) await again(0)
+  if (next.kind === 'wait') {
+    const now = await readNext(tx, turn)
+    if (now.kind !== 'nothing') await again(now.kind === 'wait' ? now.ms : 0)
+  } else if (await store.hasEvents(tx, { organizationId: organization, id: message.id })) await again(0)
 }

@@ -5,7 +5,7 @@
  * subscription wholly or not at all, and a subscription receives every event that commits after it was created.
  */
 
-import { deleteActors, isWaiting, type Outbox, transactionWithOutbox } from '../actors/mailbox.ts'
+import { deleteActors, hasten, isWaiting, type Outbox, transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
 import { webhookDeliveryMessages, webhookMessages, webhookRecoveryMessages } from '../messages/webhook.ts'
 import type { Alongside } from '../platform/db/alongside.ts'
@@ -107,6 +107,7 @@ export function createWebhooks(deps: WebhooksDeps) {
         if (change.enabled) {
           await store.hastenDeliveries(tx, organizationId, id)
           await outbox.send([webhookMessages.message(id, 'deliver', { organizationId })])
+          await hasten(tx, webhookMessages.key(id), 'deliver')
         }
         return (await store.findWebhook(tx, organizationId, id)) ?? noWebhook()
       })

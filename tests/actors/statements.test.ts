@@ -1,6 +1,6 @@
 /** The statements of the protocol, one rule at a time, in the interleavings that matter. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { send } from '../../src/actors/mailbox.ts'
+import { hasten, send } from '../../src/actors/mailbox.ts'
 import { readMailboxes } from '../../src/actors/mailbox-reads.ts'
 import {
   assertHead,
@@ -73,6 +73,19 @@ describe('claim', () => {
       expect((await claim(sql, worker, [locked, free])).map((held) => held.key)).toEqual([free])
     })
   })
+})
+
+test('hasten makes due what was sent with a delay, and nothing else', async () => {
+  const key = newKey()
+  for (const type of ['tick', 'tick', 'tock']) await send(sql, [{ key, type, delayMs: 60_000 }])
+  await sql`update actor_message set attempts = 1 where key = ${key} and seq = 2`
+  await transaction(sql, async (tx) => {
+    await send(tx, [{ key, type: 'tick' }])
+    await hasten(tx, key, 'tick')
+  })
+  const due =
+    await sql`select seq from actor_message where key = ${key} and available_at <= now() order by seq`
+  expect(due.map(({ seq }) => seq)).toEqual([1, 4])
 })
 
 describe('takeOver', () => {

@@ -1,6 +1,9 @@
 /** How events reach their receivers: order, retries, answers, disabling, recovery. With real receivers over HTTP. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import type { LongHandler, LongTurn, NewMessage } from '../../src/actors/types.ts'
 import { loadConfig } from '../../src/config.ts'
+import { transaction } from '../../src/platform/db/transaction.ts'
+import { webhookActors } from '../../src/webhooks/actor.ts'
 import { eventually } from '../support/eventually.ts'
 import { createSource, field, recordsOf } from '../support/feedback.ts'
 import type { Answer, Client, TestTenant } from '../support/server.ts'
@@ -14,6 +17,11 @@ import {
   verify,
   WEBHOOKS,
 } from '../support/webhooks.ts'
+
+/** After the first retry, only a change of the webhook ends the wait in time. */
+const PATIENT = { ...FAST, retrySeconds: [0.05, 600, 600, 600] }
+/** Much less than such a wait. */
+const SOON = { deadlineMs: 60_000 }
 
 let server: SendingServer
 const receivers: TestReceiver[] = []
@@ -328,6 +336,90 @@ describe('a webhook is disabled', () => {
     expect(
       (await client.post(`${WEBHOOKS}/${id}/recover`, { since: '2026-01-01T00:00:00Z' })).body.code,
     ).toBe('webhook_disabled')
+  })
+})
+
+describe('a webhook that waits', () => {
+  let patient: SendingServer
+  beforeAll(async () => {
+    patient = await startSendingServer({}, PATIENT)
+  })
+  afterAll(() => patient.stop())
+  const failing = () => new Response(null, { status: 500 })
+  const pausing = () => new Response(null, { status: 503, headers: { 'retry-after': '600' } })
+  /** Until the turn has ended that waits. */
+  const waits = (id: string) =>
+    eventually(async () => {
+      const { sql } = patient.database
+      const [head] = await sql`
+        select m.available_at > now() + interval '1 minute' and a.owner is null as waits
+        from actor_message m join actor_mailbox a using (key)
+        where m.key = ${`webhook:${id}`} order by m.seq limit 1`
+      return head?.waits === true
+    })
+
+  test.each([
+    ['for the retry of a strict delivery', 'strict', failing, 2],
+    ['because the receiver asked for a pause', 'relaxed', pausing, 1],
+  ] as const)('%s goes on at once when its URL changes', async (_, ordering, answer, attempts) => {
+    const { client, cause } = await sender(patient)
+    const [bad, good] = [receiving(answer), receiving()]
+    const { id } = await createWebhook(client, { url: bad.url, ordering })
+    await cause(1)
+    await waits(id)
+    expect(bad.received).toHaveLength(attempts)
+    expect((await client.patch(`${WEBHOOKS}/${id}`, { url: good.url })).status).toBe(200)
+    await eventually(() => good.received.length === 1, SOON)
+    await cause(2)
+    await eventually(() => good.received.length === 3, SOON)
+    expect(numbers(good)).toEqual([1, 2, 3])
+    expect(bad.received).toHaveLength(attempts)
+  })
+
+  test('goes on at once when it was disabled and is enabled again', async () => {
+    const { client, cause } = await sender(patient)
+    const receiver = receiving(failing)
+    const { id } = await createWebhook(client, { url: receiver.url, ordering: 'strict' })
+    await cause(1)
+    await waits(id)
+    receiver.answer = () => new Response()
+    await client.patch(`${WEBHOOKS}/${id}`, { enabled: false })
+    await cause(1)
+    await client.patch(`${WEBHOOKS}/${id}`, { enabled: true })
+    await cause(1)
+    await eventually(() => numbers(receiver).includes(3), SOON)
+    expect(numbers(receiver)).toEqual([1, 1, 1, 3])
+  })
+
+  test('does not wait for what changed at the end of the turn', async () => {
+    const idle = await startSendingServer({}, PATIENT, false)
+    try {
+      const { client, cause, organizationId } = await sender(idle)
+      const receiver = receiving(pausing)
+      const { id } = await createWebhook(client, { url: receiver.url })
+      await cause(1)
+      const { sql, log } = idle.deps
+      const sent: NewMessage[] = []
+      const send = async (messages: readonly NewMessage[]) => void sent.push(...messages)
+      const step: LongTurn['step'] = (work) => transaction(sql, (tx) => work(tx, send))
+      const message = { key: `webhook:${id}`, id, seq: 1, type: 'deliver', payload: {}, attempts: 0 } as const
+      const deliver = webhookActors(idle.deps, PATIENT)[0]!.handlers.deliver as LongHandler
+      await deliver({
+        message,
+        organization: organizationId,
+        signal: new AbortController().signal,
+        log,
+        step,
+        read: step,
+        async finish(work) {
+          expect((await client.patch(`${WEBHOOKS}/${id}`, { description: 'mended' })).status).toBe(200)
+          return step(work)
+        },
+      })
+      expect(sent).toMatchObject([{ key: message.key, type: 'deliver', delayMs: 0 }])
+    } finally {
+      await idle.stop()
+    }
   })
 })
 
