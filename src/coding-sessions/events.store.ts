@@ -27,6 +27,30 @@ export interface Growth {
 }
 
 /**
+ * Waits, no longer than a statement may take, until no other transaction stores new events of the owner, if this session lacks some
+ * of the events. A statement does not see what others have not committed, so a parent and its fork would both count the same tokens.
+ * Who waits here has locked the row of its session, which no holder of this lock needs.
+ */
+async function lockOwnersEvents(
+  tx: Tx,
+  { organizationId, sessionId }: SessionRef,
+  userId: string | null,
+  ids: readonly string[],
+): Promise<void> {
+  await tx`
+    select pg_advisory_xact_lock(hashtextextended(${`coding events of ${userId ?? organizationId}`}, 0))
+    where exists (
+      select 1
+      from unnest(${ids as string[]}::uuid[]) as n (id)
+      where not exists (
+        select 1
+        from coding_session_event e
+        where e.organization_id = ${organizationId} and e.session_id = ${sessionId} and e.event_id = n.id
+      )
+    )`
+}
+
+/**
  * Stores a batch, in which no id occurs twice. A known event is replaced by a later revision of it and otherwise left alone.
  * An event that another session of the owner has becomes inherited: that session counts its tokens. `userId`: the owner.
  */
@@ -36,6 +60,12 @@ export async function storeEvents(
   userId: string | null,
   events: readonly CodingEvent[],
 ): Promise<Growth> {
+  await lockOwnersEvents(
+    tx,
+    { organizationId, sessionId },
+    userId,
+    events.map(({ id }) => id),
+  )
   const rows = events.map(({ usage, ...event }) => ({ ...event, ...usage }))
   const [growth] = await tx<Growth[]>`
     with incoming as materialized (

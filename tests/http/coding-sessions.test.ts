@@ -1,8 +1,12 @@
 /** Sessions of coding agents over HTTP: normalised events, deduplication, reads, ownership, deletion, redaction. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { CodingEvent } from '../../src/coding-sessions/event.rules.ts'
+import { storeEvents } from '../../src/coding-sessions/events.store.ts'
+import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { createCodingSession, SESSIONS } from '../support/coding-sessions.ts'
 import { eventually } from '../support/eventually.ts'
+import { blockedBy } from '../support/mailboxes.ts'
 import { createTenant, type Tenant } from '../support/metadata.ts'
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'
 
@@ -314,4 +318,37 @@ test('a fork shares the ids of its parent, and its parent counts their tokens', 
   const idsOf = async ({ sessionId }: { sessionId: string }) =>
     (await tenant.user.get(`${SESSIONS}/${sessionId}/events`)).body.data.map(({ id }: { id: string }) => id)
   expect((await idsOf(fork)).slice(0, 2)).toEqual(await idsOf(parent))
+})
+
+test('a fork that comes with its parent at once: one of them counts the tokens', async () => {
+  const { sql } = server.database
+  const event: CodingEvent = {
+    id: newId(),
+    position: 1,
+    revision: 1,
+    kind: 'message',
+    role: 'assistant',
+    occurredAt: null,
+    model: null,
+    sidechain: false,
+    inherited: false,
+    body: { text: 'Hi' },
+    toolCalls: 0,
+    fileEdits: 0,
+    usage: USAGE,
+  }
+  const [parent, fork] = [await createCodingSession(tenant.key), await createCodingSession(tenant.key)]
+  const ref = (sessionId: string) => ({ organizationId: tenant.organizationId, sessionId })
+  let isStored = false
+  const [parents, forks] = await transaction(sql, async (tx) => {
+    const grown = await storeEvents(tx, ref(parent), null, [event])
+    const [own] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`
+    const storing = transaction(sql, (other) => storeEvents(other, ref(fork), null, [event])).finally(() => {
+      isStored = true
+    })
+    await eventually(async () => isStored || (await blockedBy(sql, own?.pid ?? 0)) !== null)
+    return [grown, storing] as const
+  })
+  expect([parents.fresh, parents.inputTokens]).toEqual([1, 120])
+  expect(await forks).toMatchObject({ added: 1, fresh: 0, inputTokens: 0 })
 })

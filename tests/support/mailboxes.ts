@@ -34,11 +34,17 @@ export async function claimOne(sql: Sql, worker: string, key: ActorKey) {
   return held
 }
 
+/** The backend of another transaction that waits for a lock of the backend `pid`. Null: none waits. */
+export async function blockedBy(sql: Sql, pid: number): Promise<number | null> {
+  const [blocked] = await sql<{ pid: number }[]>`
+    select pid from pg_stat_activity where ${pid}::int = any(pg_blocking_pids(pid))`
+  return blocked?.pid ?? null
+}
+
 /** Resolves when another transaction waits for a lock of the backend `pid`. */
-export async function waitUntilBlockedBy(sql: Sql, pid: number): Promise<void> {
+export async function waitUntilBlockedBy(sql: Sql, pid: number): Promise<number> {
   for (;;) {
-    const blocked = await sql`
-      select 1 from pg_stat_activity where ${pid}::int = any(pg_blocking_pids(pid))`
-    if (blocked.length > 0) return
+    const blocked = await blockedBy(sql, pid)
+    if (blocked !== null) return blocked
   }
 }
