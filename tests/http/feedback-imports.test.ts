@@ -1,9 +1,12 @@
 /** Import of CSV files over REST: upload, mapping, judged first rows, import, refused rows, repetition, limits and erasure. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { feedbackImportMaintenance } from '../../src/feedback/imports/maintenance.ts'
+import { lockImport, startImport } from '../../src/feedback/imports/store.ts'
+import { transaction } from '../../src/platform/db/transaction.ts'
 import { eventually } from '../support/eventually.ts'
 import { createSource, recordsOf } from '../support/feedback.ts'
 import { importIn, importsOf, uploadCsv } from '../support/feedback-imports.ts'
+import { waitUntilBlockedBy } from '../support/mailboxes.ts'
 import { createTenant, type Tenant } from '../support/metadata.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
@@ -260,6 +263,24 @@ describe('what is kept', () => {
     const [garbage] = await server.database.sql`
       select g.object_key from upload_garbage g join upload u on u.object_key = g.object_key where u.id = ${id}`
     expect(garbage).toBeDefined()
+  })
+
+  test('an import that is started while it expires goes on', async () => {
+    const { sql } = server.database
+    const { id } = await mappable(CSV)
+    await age(id)
+    const place = { organizationId: tenant.organizationId, uploadId: id }
+    let expiring: Promise<void> | undefined
+    await transaction(sql, async (tx) => {
+      await lockImport(tx, place)
+      const [own] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`
+      expiring = run()
+      await waitUntilBlockedBy(sql, own?.pid ?? 0)
+      await startImport(tx, place, MAPPING)
+    })
+    await expiring
+    expect((await tenant.user.get(at(id))).body).toMatchObject({ phase: 'importing', error_code: null })
+    expect(await sql`select phase from upload where id = ${id}`).toMatchObject([{ phase: 'processing' }])
   })
 
   test('deleting the source ends its imports', async () => {

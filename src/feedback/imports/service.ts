@@ -265,9 +265,11 @@ export async function endImportsOf(tx: Tx, organizationId: string, sourceId: num
 }
 
 /** Ends an import that nobody started, or forgets the refused rows of one that has ended. */
-export async function forgetImport(tx: Tx, due: store.DueImport): Promise<void> {
-  if (!due.ended) await endUnused(tx, due, 'import_expired')
-  await store.forgetWords(tx, due)
+export async function forgetImport(tx: Tx, ref: store.ImportRef): Promise<void> {
+  const due = await store.lockDue(tx, ref)
+  if (due === undefined) return
+  if (!due.ended) await endUnused(tx, ref, 'import_expired')
+  await store.forgetWords(tx, ref)
 }
 
 function csvOf(query: Query, row: store.ImportRow): ReadableStream<Uint8Array> {

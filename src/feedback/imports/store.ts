@@ -232,18 +232,29 @@ export function openImportsOf(tx: Tx, organizationId: string, sourceId: number) 
     for update`
 }
 
-export interface DueImport extends ImportRef {
-  readonly ended: boolean
-}
-
 /** Imports of every organization whose words are to be forgotten. */
 export function dueImports(query: Query, limit: number) {
-  return query<DueImport[]>`
-    select upload_id as "uploadId", organization_id as "organizationId", ended_at is not null as ended
+  return query<ImportRef[]>`
+    select upload_id as "uploadId", organization_id as "organizationId"
     from feedback_import
     where forget_after <= now()
     order by forget_after
     limit ${limit}`
+}
+
+/** Locks an import that is still due: one that was started or has ended since has no such date, or a later one. */
+export async function lockDue(
+  tx: Tx,
+  { organizationId, uploadId }: ImportRef,
+): Promise<{ readonly ended: boolean } | undefined> {
+  const [row] = await tx<{ ended: boolean }[]>`
+    select ended_at is not null as ended
+    from feedback_import
+    where organization_id = ${organizationId}
+      and upload_id = ${uploadId}
+      and forget_after <= now()
+    for update`
+  return row
 }
 
 export async function forgetWords(tx: Tx, { organizationId, uploadId }: ImportRef): Promise<void> {
