@@ -6,7 +6,7 @@ import { transaction } from '../../src/platform/db/transaction.ts'
 import { eventually } from '../support/eventually.ts'
 import { createSource, recordsOf } from '../support/feedback.ts'
 import { importIn, importsOf, uploadCsv } from '../support/feedback-imports.ts'
-import { waitUntilBlockedBy } from '../support/mailboxes.ts'
+import { blockedBy, waitUntilBlockedBy } from '../support/mailboxes.ts'
 import { createTenant, type Tenant } from '../support/metadata.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
@@ -137,6 +137,34 @@ describe('a CSV file', () => {
     const other = await tenant.user.post(path, { mapping: { external_id: 'Comment' } })
     expect(other).toMatchObject({ status: 409, body: { code: 'feedback_import_started' } })
     expect((await tenant.key.get(recordsOf(source))).body.data).toHaveLength(2)
+  })
+
+  test('in two imports that are started at once is imported by one of them', async () => {
+    const { sql } = server.database
+    const source = await createSource(tenant.key)
+    const csv = 'Ticket,Comment\na,one\n'
+    const [one, two] = [await mappable(csv, source), await mappable(csv, source)]
+    const body = { mapping: { columns: { Comment: 'content' } } }
+    const start = ({ id }: { id: string }) => tenant.user.post(at(id, '/start', source), body)
+    let isAnswered = false
+    const starts = await transaction(sql, async (tx) => {
+      // The first start waits here to send its message. It has not committed when the second one looks for a repetition.
+      const [own] = await tx<{ pid: number }[]>`
+        select pg_backend_pid() as pid from actor_mailbox where key = ${`feedback-import:${one.id}`} for update`
+      const first = start(one)
+      const pid = await waitUntilBlockedBy(sql, own?.pid ?? 0)
+      const second = start(two).finally(() => {
+        isAnswered = true
+      })
+      await eventually(async () => isAnswered || (await blockedBy(sql, pid)) !== null)
+      return [first, second]
+    })
+    const [first, second] = await Promise.all(starts)
+    expect(first?.status).toBe(202)
+    expect(second).toMatchObject({
+      status: 409,
+      body: { code: 'feedback_import_repeated', importId: one.id },
+    })
   })
 
   test('is analysed and searchable like records that come one by one', async () => {

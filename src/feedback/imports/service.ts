@@ -113,6 +113,7 @@ export function createFeedbackImports(deps: FeedbackImportsDeps) {
       await read(sql, place)
       const { mapping, repeat = false } = await readBody()
       await transactionWithOutbox(deps, async (tx, outbox) => {
+        await store.lockStarts(tx, place.organizationId, place.sourceId)
         const row = await locked(tx, place)
         if (row.mapping !== null && Bun.deepEquals(row.mapping, mapping)) return
         const phase = (await stateOf(tx, row))?.phase ?? 'failed'

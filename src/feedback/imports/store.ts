@@ -84,6 +84,16 @@ export async function lockImport(
   return row
 }
 
+/** One transaction at a time starts imports of the source. Call it before `lockImport`. Records may be added meanwhile. */
+export async function lockStarts(tx: Tx, organizationId: string, sourceId: number): Promise<void> {
+  await tx`
+    select 1
+    from feedback_source
+    where organization_id = ${organizationId}
+      and id = ${sourceId}
+    for no key update`
+}
+
 /** Newest first. */
 export function listImports(query: Query, organizationId: string, sourceId: number, limit: number) {
   return query<ImportRow[]>`
