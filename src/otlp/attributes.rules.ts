@@ -129,7 +129,7 @@ export type Meaning = keyof typeof ATTRIBUTES
 /** The kind of a span. A root without a kind that has input or output is a `chain`. */
 export function kindOf(attributes: Attributes, isRoot: boolean): SpanKind {
   for (const [attribute, kinds] of KINDS) {
-    const kind = kinds[String(attributes.get(attribute))]
+    const kind = kinds[stringOf(attributes.get(attribute))]
     if (kind !== undefined) return kind
   }
   if (KIND_ATTRIBUTES.some((attribute) => attributes.has(attribute))) return 'other'
@@ -137,6 +137,9 @@ export function kindOf(attributes: Attributes, isRoot: boolean): SpanKind {
   const has = (meaning: 'input' | 'output') => ATTRIBUTES[meaning].some((name) => attributes.has(name))
   return isRoot && (has('input') || has('output')) ? 'chain' : 'other'
 }
+
+/** The value where it is text, otherwise empty. `String` fails for an object with a member `toString`. */
+export const stringOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** The text, number or boolean of the first attribute with this meaning as text; undefined where it is absent or blank. */
 export function textOf(attributes: Attributes, meaning: Meaning): string | undefined {
@@ -156,7 +159,7 @@ export function numberOf(
 ): number | undefined {
   for (const name of ATTRIBUTES[meaning]) {
     const value = attributes.get(name)
-    if (value === undefined || value === null || value === '') continue
+    if (value === undefined || value === null || value === '' || typeof value === 'object') continue
     const number = Number(value)
     if (Number.isFinite(number) && number >= 0) return number
   }

@@ -122,7 +122,7 @@ function partsText(content: unknown): string {
 }
 
 function partText({ type, text, content }: Members): string {
-  if (type !== undefined && !TEXT_PARTS.has(String(type))) return ''
+  if (type !== undefined && !(TEXT_PARTS as ReadonlySet<unknown>).has(type)) return ''
   return typeof text === 'string' ? text : typeof content === 'string' ? content : ''
 }
 

@@ -2,7 +2,7 @@
  * Shapes and limits of OTLP trace requests, and of the spans that are kept until their trace is complete.
  *
  * The request has the shape of the JSON encoding (opentelemetry-proto, docs/specification.md). The decoder of the binary encoding gives
- * the same members; only ids are bytes there, and numbers are numbers.
+ * the same members; only ids are bytes there, and integers of 64 bits are objects.
  */
 
 /** Of a decompressed body. Exporters send at most 512 spans in a request. */
@@ -24,10 +24,15 @@ export const OPEN_SECONDS = 120
 /** Spans are kept for this long after the last one of their trace, because late ones may change its messages. */
 export const KEPT_MINUTES = 60
 
+/** An integer of 64 bits, as the binary decoder gives it. */
+interface Long {
+  toNumber(): number
+}
+
 export interface AnyValue {
   readonly stringValue?: string | null
   readonly boolValue?: boolean | null
-  readonly intValue?: string | number | null
+  readonly intValue?: string | number | Long | null
   readonly doubleValue?: number | null
   readonly arrayValue?: { readonly values?: readonly AnyValue[] | null } | null
   readonly kvlistValue?: { readonly values?: readonly KeyValue[] | null } | null
@@ -41,7 +46,7 @@ export interface KeyValue {
 /** An id: bytes, or hexadecimal text. */
 export type SentId = Uint8Array | string | null | undefined
 /** Nanoseconds since 1970. */
-export type SentTime = string | number | null | undefined
+export type SentTime = string | number | Long | null | undefined
 
 export interface SentSpan {
   readonly traceId?: SentId

@@ -4,7 +4,7 @@
  * A span is judged alone, so the result does not depend on which spans come with it.
  */
 import { isStorableText } from '../platform/validation/json.ts'
-import { type Attributes, kindOf, numberOf, textOf, valuesOf } from './attributes.rules.ts'
+import { type Attributes, kindOf, numberOf, stringOf, textOf, valuesOf } from './attributes.rules.ts'
 import { answerOf, type Message, questionOf, readMessages } from './messages.rules.ts'
 import {
   type AnyValue,
@@ -33,6 +33,7 @@ export function readSpan(span: SentSpan, resource: Attributes): KeptSpan | Refus
   if (start === null || end === null) return { refused: `span ${id} has no valid start and end` }
   const attributes = attributesOf(span.attributes)
   const parent = idOf(span.parentSpanId, 8)
+  if (parent === null && !isAbsent(span.parentSpanId)) return { refused: `span ${id} has no valid parent` }
   const kind = kindOf(attributes, parent === null)
   const kept: KeptSpan = compact({
     traceId,
@@ -121,8 +122,8 @@ function messagesOfEvents({ events }: SentSpan): { input: Message[]; output: Mes
   const input: Message[] = []
   const output: Message[] = []
   for (const event of objectsOf(events)) {
-    const name = String(event.name)
-    if (!name.startsWith('gen_ai.')) continue
+    const { name } = event
+    if (typeof name !== 'string' || !name.startsWith('gen_ai.')) continue
     const attributes = attributesOf(event.attributes)
     const role = EVENT_ROLES[name]
     const content = attributes.get('content') ?? attributes.get('message')
@@ -130,13 +131,18 @@ function messagesOfEvents({ events }: SentSpan): { input: Message[]; output: Mes
       const text = readMessages(content, 'user')[0]?.text ?? ''
       input.push({ role, text })
     } else if (name === 'gen_ai.choice') {
-      output.push(...readMessages(content, 'assistant'))
+      addTo(output, readMessages(content, 'assistant'))
     } else {
-      input.push(...messagesIn(attributes, 'input'))
-      output.push(...messagesIn(attributes, 'output'))
+      addTo(input, messagesIn(attributes, 'input'))
+      addTo(output, messagesIn(attributes, 'output'))
     }
   }
   return { input, output }
+}
+
+/** A call with a million arguments overflows the stack, so `push(...more)` fails for a long list. */
+function addTo(list: Message[], more: readonly Message[]): void {
+  for (const message of more) list.push(message)
 }
 
 function usageOf(attributes: Attributes) {
@@ -174,8 +180,8 @@ function feedbackOf({ events }: SentSpan, end: number): readonly SpanFeedback[] 
   const found = objectsOf(events).flatMap((event): SpanFeedback[] => {
     if (event.name !== 'gen_ai.evaluation.result') return []
     const attributes = attributesOf(event.attributes)
-    if (!USER_FEEDBACK.test(String(attributes.get('gen_ai.evaluation.name')))) return []
-    const label = String(attributes.get('gen_ai.evaluation.score.label') ?? '').toLowerCase()
+    if (!USER_FEEDBACK.test(stringOf(attributes.get('gen_ai.evaluation.name')))) return []
+    const label = stringOf(attributes.get('gen_ai.evaluation.score.label')).toLowerCase()
     const score = attributes.get('gen_ai.evaluation.score.value')
     const scored = typeof score === 'number' ? (score > 0 ? 'positive' : 'negative') : undefined
     const comment = attributes.get('gen_ai.evaluation.explanation')
@@ -199,14 +205,28 @@ function whyRefused(span: KeptSpan): string | null {
   return all.every((text) => text === undefined || isStorableText(text)) ? null : 'a text cannot be stored'
 }
 
-const HEX = /^[0-9a-f]+$/
-const NULL_ID = /^0+$/
+const HEX = /^[0-9a-f]+$/i
+const NULL_ID = /^0*$/
 
-/** An id of `bytes` bytes as hexadecimal text; null where it is absent or invalid. */
+/**
+ * An id of `bytes` bytes as hexadecimal text; null where it is absent or invalid. The binary encoding has bytes. The JSON encoding has
+ * hexadecimal text, but is not checked against a schema here, so it may hold anything.
+ */
 function idOf(id: SentId, bytes: number): string | null {
-  if (id === null || id === undefined) return null
-  const text = typeof id === 'string' ? id.toLowerCase() : Buffer.from(id).toString('hex')
-  return text.length === 2 * bytes && HEX.test(text) && !NULL_ID.test(text) ? text : null
+  const text = hexOf(id, bytes)
+  return text.length === 2 * bytes && HEX.test(text) && !NULL_ID.test(text) ? text.toLowerCase() : null
+}
+
+/** The text of an id; empty where it is none. */
+function hexOf(id: SentId, bytes: number): string {
+  if (typeof id === 'string') return id
+  return id instanceof Uint8Array && id.length === bytes ? Buffer.from(id).toString('hex') : ''
+}
+
+/** Whether a span has no parent: the id is missing, empty or zero. */
+function isAbsent(id: SentId): boolean {
+  if (id === null || id === undefined) return true
+  return typeof id === 'string' ? NULL_ID.test(id) : id instanceof Uint8Array && id.every((byte) => byte === 0)
 }
 
 /** The year 2200. Later times do not fit PostgreSQL’s and ours alike. */
@@ -214,9 +234,18 @@ const MAX_MICROSECONDS = 7_258_118_400_000_000
 
 /** Microseconds since 1970; null where it is no time. */
 function microseconds(time: SentTime): number | null {
-  if (time === null || time === undefined) return null
-  const value = Math.floor(Number(time) / 1_000)
+  const value = Math.floor((numberIn(time) ?? Number.NaN) / 1_000)
   return Number.isSafeInteger(value) && value > 0 && value < MAX_MICROSECONDS ? value : null
+}
+
+/**
+ * The number of a member; undefined where it has none. `Number` fails for objects with a member `toString`. An object with a function
+ * is from the binary decoder, because JSON has none.
+ */
+function numberIn(value: unknown): number | undefined {
+  if (typeof value === 'number' || typeof value === 'string') return Number(value)
+  if (typeof value !== 'object' || value === null || !('toNumber' in value)) return undefined
+  return typeof value.toNumber === 'function' ? value.toNumber() : undefined
 }
 
 /** The objects of a list. The JSON encoding is not checked against a schema, so it may hold anything. */
@@ -237,14 +266,14 @@ const MAX_DEPTH = 20
 function plain(value: AnyValue | null | undefined, depth: number): unknown {
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return undefined
   if (typeof value.stringValue === 'string') return value.stringValue
-  if (value.intValue !== undefined && value.intValue !== null) return Number(value.intValue)
-  if (value.doubleValue !== undefined && value.doubleValue !== null) return Number(value.doubleValue)
+  const number = numberIn(value.intValue) ?? numberIn(value.doubleValue)
+  if (number !== undefined) return number
   if (typeof value.boolValue === 'boolean') return value.boolValue
   if (Array.isArray(value.arrayValue?.values))
     return value.arrayValue.values.map((one: AnyValue) => plain(one, depth + 1))
   if (!Array.isArray(value.kvlistValue?.values)) return undefined
-  const members = objectsOf<KeyValue>(value.kvlistValue.values)
-  return Object.fromEntries(members.map(({ key, value: one }) => [String(key), plain(one, depth + 1)]))
+  const members = objectsOf<KeyValue>(value.kvlistValue.values).filter(({ key }) => typeof key === 'string')
+  return Object.fromEntries(members.map(({ key, value: one }) => [key, plain(one, depth + 1)]))
 }
 
 /** The object without its undefined members. */

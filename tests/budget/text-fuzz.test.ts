@@ -1033,6 +1033,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'metadata/rules.ts': ['checkValues', 'mayChangeFields', 'mayRename'],
   'people/erasure.rules.ts': ['termsOf'],
   'findings/finding.rules.ts': ['versionOf'],
+  'otlp/attributes.rules.ts': ['stringOf'],
   'otlp/messages.rules.ts': ['answerOf', 'questionOf'],
   'otlp/span.rules.ts': ['compact', 'objectsOf'],
   // Spans that were read, whose texts are bounded.

@@ -213,6 +213,7 @@ describe('partial success', () => {
     ['no trace id', { traceId: undefined }],
     ['a span id of zeros', { spanId: '0'.repeat(16) }],
     ['an id that is not hexadecimal', { spanId: 'z'.repeat(16) }],
+    ['an id that is no text', { traceId: { length: 200_000_000 } }],
     ['no start', { startTimeUnixNano: '0' }],
     ['a text that is too long', { attributes: keyValues(turn('x'.repeat(MAX_TEXT + 1))) }],
     ['a text that cannot be stored', { attributes: keyValues(turn('a\u0000b')) }],

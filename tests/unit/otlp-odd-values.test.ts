@@ -1,0 +1,73 @@
+/** Trace requests whose values have other types than the encoding says. None fails the request, and none costs more than its bytes. */
+import { describe, expect, test } from 'bun:test'
+import { DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
+import { createTraceWork, type ReadTraces } from '../../src/otlp/work.ts'
+import { kept, keyValues, parent, requestOf, span } from '../support/otlp.ts'
+
+function read(request: unknown): ReadTraces {
+  const parts = [Buffer.from(JSON.stringify(request))]
+  const input = { parts, encoding: 'json' as const, applicationId: 'a', version: 1, settings: DEFAULT_SETTINGS }
+  return createTraceWork().run(input, () => {})
+}
+
+const AGENT = { 'gen_ai.operation.name': 'invoke_agent' }
+/** `String` and `Number` fail for such a value. */
+const NO_TEXT = { toString: 1, toNumber: 1 }
+/** The same as an attribute. */
+const noText = (key: string) => ({
+  key,
+  value: { kvlistValue: { values: [{ key: 'toString', value: { stringValue: 'x' } }] } },
+})
+
+describe('ids and times', () => {
+  const values = [5, true, {}, [], ['a'], { length: 200_000_000 }, NO_TEXT, 'xyz', 'ab'.repeat(40)]
+  const members = ['traceId', 'spanId', 'parentSpanId', 'startTimeUnixNano', 'endTimeUnixNano']
+  const cases = members.flatMap((member) => values.map((value) => [member, JSON.stringify(value), value]))
+
+  test.each(cases as [string, string, unknown][])('a span with the %s %s is rejected', (member, _, value) => {
+    const { rejected, pieces } = read(requestOf([{ ...span(1, 0, AGENT), [member]: value }, span(2, 0, AGENT)]))
+    expect([rejected, pieces.map(({ count }) => count)]).toEqual([1, [1]])
+  })
+
+  test('an id is hexadecimal text of either case', () => {
+    const ids = { traceId: 'AB'.repeat(16), spanId: 'CD'.repeat(8), parentSpanId: 'Ef'.repeat(8) }
+    expect(kept(requestOf([{ ...span(1, 0, AGENT), ...ids }]))).toMatchObject([
+      { traceId: 'ab'.repeat(16), id: 'cd'.repeat(8), parent: 'ef'.repeat(8) },
+    ])
+  })
+
+  test('a missing, empty or zero parent makes a root', () => {
+    for (const parentSpanId of [undefined, null, '', '0'.repeat(16)])
+      expect(kept(requestOf([{ ...span(1, 0, AGENT), parentSpanId }]))[0]?.parent).toBeUndefined()
+  })
+})
+
+describe('names and attributes', () => {
+  const feedback = { name: 'gen_ai.evaluation.result' }
+  const named = keyValues({ 'gen_ai.evaluation.name': 'user_feedback' })
+  const content = [{ role: 'user', content: [{ type: NO_TEXT, text: 'x' }] }]
+  const cases: readonly [string, object][] = [
+    ['the name of an event', { attributes: keyValues(AGENT), events: [{ name: NO_TEXT }] }],
+    ['an integer', { attributes: [{ key: 'a', value: { intValue: NO_TEXT } }] }],
+    ['a number', { attributes: [{ key: 'a', value: { doubleValue: NO_TEXT } }] }],
+    ['a key', { attributes: [{ key: 'a', value: { kvlistValue: { values: [{ key: NO_TEXT }] } } }] }],
+    ['the kind', { attributes: [noText('gen_ai.operation.name')] }],
+    ['tokens', { attributes: [...keyValues(AGENT), noText('gen_ai.usage.input_tokens')] }],
+    ['the type of a part', { attributes: keyValues({ ...AGENT, 'gen_ai.input.messages': content }) }],
+    ['the name of feedback', { events: [{ ...feedback, attributes: [noText('gen_ai.evaluation.name')] }] }],
+    [
+      'the label of feedback',
+      { events: [{ ...feedback, attributes: [...named, noText('gen_ai.evaluation.score.label')] }] },
+    ],
+  ]
+  test.each(cases)('%s that is no text is ignored', (_, more) => {
+    const { rejected, pieces } = read(requestOf([{ ...span(1, 0, {}), ...more }, span(2, 0, AGENT)]))
+    expect([rejected, pieces.map(({ count }) => count)]).toEqual([0, [2]])
+  })
+
+  test('an event may have a million messages', () => {
+    const content = JSON.stringify(Array(1_000_000).fill('a'))
+    const events = [{ name: 'gen_ai.choice', attributes: keyValues({ content }) }]
+    expect(kept(requestOf([{ ...span(1, 0, AGENT, parent(9)), events }]))).toMatchObject([{ answer: 'a' }])
+  })
+})
