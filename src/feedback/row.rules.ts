@@ -111,19 +111,19 @@ function typeOf(value: unknown): FieldType {
   return 'json'
 }
 
-const WORDS: Readonly<Record<string, boolean>> = {
-  true: true,
-  yes: true,
-  '1': true,
-  false: false,
-  no: false,
-  '0': false,
-}
+const WORDS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['yes', true],
+  ['1', true],
+  ['false', false],
+  ['no', false],
+  ['0', false],
+])
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 
 /** Undefined if the text is not a value of the type. Spaces around anything but a string are ignored. */
 const FROM_TEXT: Record<FieldType, (text: string) => unknown> = {
-  boolean: (text) => WORDS[text.trim().toLowerCase()],
+  boolean: (text) => WORDS.get(text.trim().toLowerCase()),
   date: (text) => text.trim(),
   datetime: (text) => text.trim(),
   float: numberOf,

@@ -129,8 +129,8 @@ export type Meaning = keyof typeof ATTRIBUTES
 /** The kind of a span. A root without a kind that has input or output is a `chain`. */
 export function kindOf(attributes: Attributes, isRoot: boolean): SpanKind {
   for (const [attribute, kinds] of KINDS) {
-    const kind = kinds[stringOf(attributes.get(attribute))]
-    if (kind !== undefined) return kind
+    const value = stringOf(attributes.get(attribute))
+    if (Object.hasOwn(kinds, value)) return kinds[value] as SpanKind
   }
   if (KIND_ATTRIBUTES.some((attribute) => attributes.has(attribute))) return 'other'
   if (MODEL_LISTS.some((name) => hasList(attributes, name))) return 'model'

@@ -73,5 +73,5 @@ const ENCODINGS: Readonly<Record<string, Encoding>> = {
 /** null for another content type. */
 function encodingOf({ headers }: Request): Encoding | null {
   const type = headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? ''
-  return ENCODINGS[type] ?? null
+  return Object.hasOwn(ENCODINGS, type) ? (ENCODINGS[type] as Encoding) : null
 }

@@ -9,17 +9,17 @@ export interface Message {
   readonly text: string
 }
 
-const ROLES: Readonly<Record<string, Message['role']>> = {
-  user: 'user',
-  human: 'user',
-  assistant: 'assistant',
-  ai: 'assistant',
-  model: 'assistant',
-  HumanMessage: 'user',
-  HumanMessageChunk: 'user',
-  AIMessage: 'assistant',
-  AIMessageChunk: 'assistant',
-}
+const ROLES: ReadonlyMap<string, Message['role']> = new Map([
+  ['user', 'user'],
+  ['human', 'user'],
+  ['assistant', 'assistant'],
+  ['ai', 'assistant'],
+  ['model', 'assistant'],
+  ['HumanMessage', 'user'],
+  ['HumanMessageChunk', 'user'],
+  ['AIMessage', 'assistant'],
+  ['AIMessageChunk', 'assistant'],
+])
 /** Roles that introduce a conversation and are no part of it. */
 const INSTRUCTIONS = new Set(['system', 'developer', 'SystemMessage'])
 /** Members that hold messages or one text, in the order in which they are tried. */
@@ -75,7 +75,7 @@ function collectObject(value: Members, role: 'user' | 'assistant', into: Message
   const said = roleOf(value)
   if (said !== undefined) {
     if (INSTRUCTIONS.has(said)) return
-    into.push({ role: ROLES[said] ?? 'other', text: contentOf(value) })
+    into.push({ role: ROLES.get(said) ?? 'other', text: contentOf(value) })
     return
   }
   // Items of OpenAI’s responses that are no messages: calls of tools and their results.
@@ -100,7 +100,7 @@ function roleOf(value: Members): string | undefined {
   }
   const { type } = value
   if (typeof type !== 'string' || !('content' in value || 'data' in value)) return undefined
-  return type in ROLES || type === 'system' || type === 'tool' ? type : undefined
+  return ROLES.has(type) || type === 'system' || type === 'tool' ? type : undefined
 }
 
 function contentOf(value: Members): string {

@@ -185,7 +185,7 @@ function feedbackOf({ events }: SentSpan, end: number): readonly SpanFeedback[] 
     const score = attributes.get('gen_ai.evaluation.score.value')
     const scored = typeof score === 'number' ? (score > 0 ? 'positive' : 'negative') : undefined
     const comment = attributes.get('gen_ai.evaluation.explanation')
-    const rating = LABELS[label] ?? scored
+    const rating = (Object.hasOwn(LABELS, label) ? LABELS[label] : undefined) ?? scored
     const said = typeof comment === 'string' && comment.trim() !== '' ? comment : undefined
     if (rating === undefined && said === undefined) return []
     return [compact({ at: microseconds(event.timeUnixNano) ?? end, rating, comment: said })]
@@ -226,7 +226,9 @@ function hexOf(id: SentId, bytes: number): string {
 /** Whether a span has no parent: the id is missing, empty or zero. */
 function isAbsent(id: SentId): boolean {
   if (id === null || id === undefined) return true
-  return typeof id === 'string' ? NULL_ID.test(id) : id instanceof Uint8Array && id.every((byte) => byte === 0)
+  return typeof id === 'string'
+    ? NULL_ID.test(id)
+    : id instanceof Uint8Array && id.every((byte) => byte === 0)
 }
 
 /** The year 2200. Later times do not fit PostgreSQL’s and ours alike. */

@@ -163,7 +163,8 @@ describe('the protocol', () => {
   })
 
   test('another content type is 415, another coding too, and another method 405', async () => {
-    expect((await post('x', { 'content-type': 'text/plain' })).status).toBe(415)
+    for (const type of ['text/plain', 'constructor', '__proto__'])
+      expect((await post('x', { 'content-type': type })).status).toBe(415)
     expect((await post('{}', { 'content-encoding': 'br' })).status).toBe(415)
     const answer = await agent.client.get(TRACES)
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])

@@ -298,6 +298,7 @@ test('hostile lines of every format are skipped, and nothing is thrown', () => {
       'event_msg',
       'session_meta',
       'gemini',
+      'constructor',
       'message',
     ])
       for (const value of values) {

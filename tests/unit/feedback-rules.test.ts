@@ -238,6 +238,7 @@ describe('a row of text', () => {
 
   test.each([
     ['boolean', 'maybe', 'column "a": must be of the type boolean'],
+    ['boolean', 'constructor', 'column "a": must be of the type boolean'],
     ['integer', '7.0', 'column "a": must be of the type integer'],
     ['integer', '9007199254740993', 'safe integer'],
     ['integer', '0x10', 'must be of the type integer'],

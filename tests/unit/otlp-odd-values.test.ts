@@ -1,12 +1,19 @@
 /** Trace requests whose values have other types than the encoding says. None fails the request, and none costs more than its bytes. */
 import { describe, expect, test } from 'bun:test'
 import { DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
+import { readMessages } from '../../src/otlp/messages.rules.ts'
 import { createTraceWork, type ReadTraces } from '../../src/otlp/work.ts'
 import { kept, keyValues, parent, requestOf, span } from '../support/otlp.ts'
 
 function read(request: unknown): ReadTraces {
   const parts = [Buffer.from(JSON.stringify(request))]
-  const input = { parts, encoding: 'json' as const, applicationId: 'a', version: 1, settings: DEFAULT_SETTINGS }
+  const input = {
+    parts,
+    encoding: 'json' as const,
+    applicationId: 'a',
+    version: 1,
+    settings: DEFAULT_SETTINGS,
+  }
   return createTraceWork().run(input, () => {})
 }
 
@@ -25,7 +32,9 @@ describe('ids and times', () => {
   const cases = members.flatMap((member) => values.map((value) => [member, JSON.stringify(value), value]))
 
   test.each(cases as [string, string, unknown][])('a span with the %s %s is rejected', (member, _, value) => {
-    const { rejected, pieces } = read(requestOf([{ ...span(1, 0, AGENT), [member]: value }, span(2, 0, AGENT)]))
+    const { rejected, pieces } = read(
+      requestOf([{ ...span(1, 0, AGENT), [member]: value }, span(2, 0, AGENT)]),
+    )
     expect([rejected, pieces.map(({ count }) => count)]).toEqual([1, [1]])
   })
 
@@ -63,6 +72,33 @@ describe('names and attributes', () => {
   test.each(cases)('%s that is no text is ignored', (_, more) => {
     const { rejected, pieces } = read(requestOf([{ ...span(1, 0, {}), ...more }, span(2, 0, AGENT)]))
     expect([rejected, pieces.map(({ count }) => count)]).toEqual([0, [2]])
+  })
+
+  describe.each(['toString', 'constructor', '__proto__'])('%s is no listed value', (name) => {
+    test('of a kind: the span makes no messages', () => {
+      const chat = { 'gen_ai.input.messages': [{ role: 'user', content: 'x' }] }
+      const found = kept(requestOf([span(1, 0, { ...chat, 'gen_ai.operation.name': name })]))
+      expect(found).toMatchObject([{ kind: 'other' }])
+      expect(found[0]?.question).toBeUndefined()
+    })
+
+    test('of a label: the score counts', () => {
+      const attributes = keyValues({
+        'gen_ai.evaluation.name': 'user_feedback',
+        'gen_ai.evaluation.score.label': name,
+        'gen_ai.evaluation.score.value': 1,
+      })
+      const found = kept(requestOf([{ ...span(1, 0, {}), events: [{ ...feedback, attributes }] }]))
+      expect(found[0]?.feedback).toMatchObject([{ rating: 'positive' }])
+    })
+
+    test('of a role or type: what has it is no message of the user or the agent', () => {
+      for (const message of [
+        { role: name, content: 'x' },
+        { type: name, content: 'x' },
+      ])
+        expect(readMessages([message], 'user').map(({ role }) => role)).toEqual(['other'])
+    })
   })
 
   test('an event may have a million messages', () => {

@@ -52,7 +52,8 @@ const KINDS: Readonly<Record<string, readonly [EventKind, Role]>> = {
 const INJECTED = /^\s*(?:<session_context>|This is the Gemini CLI\.)/
 
 function readMessage(members: Members, clean: Cleaner): readonly Fact[] {
-  const known = KINDS[textOf(members.type) ?? '']
+  const type = textOf(members.type) ?? ''
+  const known = Object.hasOwn(KINDS, type) ? KINDS[type] : undefined
   if (known === undefined) return [{ fact: 'skip' }]
   const text = textsOf(members.content)
   const parts = [...thoughtsOf(members, clean), ...partOf(text, clean), ...callsOf(members, clean)]
