@@ -2,9 +2,12 @@
  * Decodes the body of a trace request. Values are counted first: decoded ones take many times the memory of their bytes. The binary
  * decoder is generated from the published .proto files (scripts/otlp-decoder.ts).
  */
+import { type TSchema, Type } from '@sinclair/typebox'
 import { Reader } from 'protobufjs/minimal.js'
 import { parseBounded } from '../http/parse-body.ts'
 import { AppError } from '../platform/errors.ts'
+import { validate } from '../platform/validation/json.ts'
+import { optionalOrNull } from '../platform/validation/schema.ts'
 import { MAX_REQUEST_VALUES, type TraceRequest } from './model.ts'
 import root from './trace-request.generated.js'
 
@@ -32,12 +35,23 @@ export function decodeRequest(bytes: Uint8Array, encoding: Encoding): TraceReque
   }
 }
 
+const listOf = (members: Record<string, TSchema>) => optionalOrNull(Type.Array(Type.Object(members)))
+const attributes = listOf({})
+
+/**
+ * The lists and objects that are read. Ids and times are judged where they are read, because a wrong one rejects only its span, and
+ * values of attributes of other types are ignored.
+ */
+const JSON_REQUEST = Type.Object({
+  resourceSpans: listOf({
+    resource: optionalOrNull(Type.Object({ attributes })),
+    scopeSpans: listOf({ spans: listOf({ attributes, events: listOf({ attributes }) }) }),
+  }),
+})
+
 /** An empty body is an empty request, as in the binary encoding. */
 function jsonRequest(bytes: Uint8Array): TraceRequest {
-  if (bytes.byteLength === 0) return {}
-  const value = parseBounded(bytes)
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
-  throw new AppError('validation_failed', 'The request body is not an ExportTraceServiceRequest.')
+  return bytes.byteLength === 0 ? {} : (validate(JSON_REQUEST, parseBounded(bytes)) as TraceRequest)
 }
 
 /** A message type: field number → type of the message in it. Other fields are skipped. */

@@ -138,15 +138,11 @@ describe('the protocol', () => {
 
   test('values of unexpected types are ignored', async () => {
     const odd = [
-      {
-        resourceSpans: [
-          null,
-          5,
-          { scopeSpans: [null, { spans: [null, 'x', { attributes: [null, 4, { key: 5 }] }] }] },
-        ],
-      },
-      { resourceSpans: { scopeSpans: 1 } },
-      requestOf([span(1, 0, {}, { traceId: 'ab'.repeat(16), events: [null, { name: 5 }] as never })]),
+      requestOf([span(1, 0, {}, { traceId: 'ab'.repeat(16), attributes: [{ key: 5 }] as never })]),
+      requestOf([
+        span(1, 0, {}, { traceId: 'ab'.repeat(16), attributes: [{ key: 'user.id', value: 5 }] as never }),
+      ]),
+      requestOf([span(1, 0, {}, { traceId: 'ab'.repeat(16), events: [{ name: 5 }] as never })]),
       requestOf([
         span(
           1,
@@ -160,6 +156,17 @@ describe('the protocol', () => {
       ]),
     ]
     for (const body of odd) expect((await post(json(body))).status).toBe(200)
+  })
+
+  test('lists and objects of other types are 400', async () => {
+    const answer = await post(json({ resourceSpans: [{ scopeSpans: [{ spans: 'x' }] }] }))
+    expect([answer.status, parsed(answer)]).toEqual([
+      400,
+      {
+        code: 3,
+        message: 'validation_failed: resourceSpans[0].scopeSpans[0].spans: must be an array, or null',
+      },
+    ])
   })
 
   test('another content type is 415, another coding too, and another method 405', async () => {

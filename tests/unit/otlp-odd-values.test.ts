@@ -1,4 +1,5 @@
-/** Trace requests whose values have other types than the encoding says. None fails the request, and none costs more than its bytes. */
+/** Trace requests whose values have other types than the encoding says. Only those without the structure of a
+ * request are refused, and none costs more than its bytes. */
 import { describe, expect, test } from 'bun:test'
 import { DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
 import { readMessages } from '../../src/otlp/messages.rules.ts'
@@ -17,6 +18,8 @@ function read(request: unknown): ReadTraces {
   return createTraceWork().run(input, () => {})
 }
 
+/** The first span of a request. */
+const SPAN = 'resourceSpans[0].scopeSpans[0].spans[0]'
 const AGENT = { 'gen_ai.operation.name': 'invoke_agent' }
 /** `String` and `Number` fail for such a value. */
 const NO_TEXT = { toString: 1, toNumber: 1 }
@@ -24,6 +27,38 @@ const NO_TEXT = { toString: 1, toNumber: 1 }
 const noText = (key: string) => ({
   key,
   value: { kvlistValue: { values: [{ key: 'toString', value: { stringValue: 'x' } }] } },
+})
+
+describe('lists and objects', () => {
+  const places: readonly [string, (value: unknown) => unknown][] = [
+    ['resourceSpans', (value) => ({ resourceSpans: value })],
+    ['resourceSpans[0].resource', (value) => ({ resourceSpans: [{ resource: value }] })],
+    [
+      'resourceSpans[0].resource.attributes',
+      (value) => ({ resourceSpans: [{ resource: { attributes: value } }] }),
+    ],
+    ['resourceSpans[0].scopeSpans', (value) => ({ resourceSpans: [{ scopeSpans: value }] })],
+    [`${SPAN.slice(0, -3)}`, (value) => ({ resourceSpans: [{ scopeSpans: [{ spans: value }] }] })],
+    [`${SPAN}.attributes`, (value) => requestOf([{ ...span(1, 0, {}), attributes: value }])],
+    [`${SPAN}.events`, (value) => requestOf([{ ...span(1, 0, {}), events: value }])],
+    [
+      `${SPAN}.events[0].attributes`,
+      (value) => requestOf([{ ...span(1, 0, {}), events: [{ attributes: value }] }]),
+    ],
+  ]
+
+  test.each(places)(
+    'a %s of another type refuses the request, and null is an absent one',
+    (path, bodyWith) => {
+      for (const value of ['x', 5, true, [1], ['x'], [null], [[]]])
+        expect(() => read(bodyWith(value))).toThrow(path)
+      expect(read(bodyWith(null)).rejected).toBe(0)
+    },
+  )
+
+  test('a request that is no object is refused', () => {
+    for (const value of ['x', 5, true, null, [], [{}]]) expect(() => read(value)).toThrow('must be an object')
+  })
 })
 
 describe('ids and times', () => {
