@@ -3,7 +3,7 @@
  * agent-ingestion column of "Errors"). Browsers may not ingest: no answer has CORS headers.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { INGEST, openAgent, refused, userMessage } from '../support/agents.ts'
+import { APPEND, INGEST, openAgent, refused, userMessage } from '../support/agents.ts'
 import { type Credential, startTestServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
@@ -68,6 +68,15 @@ describe('401', () => {
       agent.post(other.request([userMessage(1)])),
     )
     expect(answer.headers.get('www-authenticate')).toContain('X-Service-Agent-Key')
+  })
+
+  test('with the agentKey of another application comes before 404 and 400', async () => {
+    const agent = await openAgent(server)
+    const { agentKey } = await openAgent(server, { tenant: agent.tenant })
+    await disableChats(agent.organizationId)
+    for (const path of [INGEST, APPEND])
+      for (const body of [agent.request([userMessage(1)], { agentKey }), { agentKey }])
+        await refused(server, 'invalid_agent_secret', () => agent.client.post(path, body), path)
   })
 
   test('comes before 404, 400 and 415', async () => {

@@ -135,15 +135,20 @@ async function judge(
   appends: boolean,
 ): Promise<Judged> {
   const { organizationId, applicationId } = principal
-  if (!application.chatsEnabled) {
-    throw new AppError('agent_chats_disabled', 'Agent Chats are not enabled for this workspace.')
+  const disabled = application.chatsEnabled
+    ? null
+    : new AppError('agent_chats_disabled', 'Agent Chats are not enabled for this workspace.')
+  // The key of another application (401) is reported first, so the body is read. A body that cannot be read (400) comes later.
+  const disabledOr = (error: unknown): never => {
+    throw disabled !== null && isRefusal(error) ? disabled : error
   }
-  const body = await readBody()
+  const body = await Promise.try(readBody).catch(disabledOr)
   const { settings, settingsVersion: version } = application
   const load = { ...jsonLoad(organizationId, body), keepsParts: true }
   const input = { parts: body, applicationId, version, settings, appends }
-  const { agentKey, outcome } = await deps.requestWork.run(work.judge, input, load)
+  const { agentKey, outcome } = await deps.requestWork.run(work.judge, input, load).catch(disabledOr)
   await checkAgentKey(deps, principal, application, agentKey)
+  if (disabled !== null) throw disabled
   if ('refusal' in outcome) throw errorOfData(outcome.refusal)
   const { prepared } = outcome
   const key = { organizationId, applicationId, externalSessionId: prepared.externalSessionId }
@@ -219,8 +224,8 @@ function createCount({ metrics }: IngestDeps): (response: IngestResponse) => voi
 
 /**
  * Checks that the `agentKey` of the body belongs to the application of the secret. The key of another application of the
- * organization is a mismatch (401), and an unknown key is a missing application (404). The schema check refuses a body without a
- * usable key.
+ * organization is a mismatch (401), and an unknown key is a missing application (404) unless chats are disabled, which is another
+ * 404. The schema check refuses a body without a usable key.
  */
 async function checkAgentKey(
   deps: IngestDeps,
@@ -236,5 +241,6 @@ async function checkAgentKey(
       { headers: { 'www-authenticate': AGENT_CHALLENGE } },
     )
   }
+  if (!application.chatsEnabled) return
   throw new AppError('agent_application_not_found', 'There is no application with this agent key.')
 }
