@@ -142,7 +142,8 @@ function readQuery(operation: Operation, request: Request): Record<string, unkno
 }
 
 function coerce(schema: TSchema, value: string): unknown {
-  if (schema.type === 'integer' && /^-?\d{1,15}$/.test(value)) return Number(value)
+  if (schema.type === 'integer' && /^-?\d+$/.test(value) && Number.isSafeInteger(Number(value)))
+    return Number(value)
   if (schema.type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true'
   return value
 }

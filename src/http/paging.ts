@@ -105,9 +105,11 @@ export const pageQuery = (maximum: number, fallback: number) => ({
   ),
 })
 
+const pageNumber = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER }
+
 /** The query parameters of a list by page number (specification, "Limits"), for its query schema. */
 export const numberedPageQuery = {
-  page: Type.Integer({ minimum: 1, default: 1, description: 'Number of the page, from 1.' }),
+  page: Type.Integer({ ...pageNumber, default: 1, description: 'Number of the page, from 1.' }),
   limit: Type.Integer({
     minimum: 1,
     maximum: 100,
@@ -120,7 +122,7 @@ export const numberedPageQuery = {
 export const positionQuery = {
   page: Type.Optional(
     Type.Integer({
-      minimum: 1,
+      ...pageNumber,
       description: `Number of the page, from 1. Not together with \`cursor\`. Only as far as ${SCAN_ROWS.toLocaleString('en')} items of the list; from there on with \`cursor\`.`,
     }),
   ),

@@ -25,7 +25,7 @@ const sourceColumns = (sql: Query) => sql`
 const fieldColumns = (sql: Query) => sql`
   f.id, f.source_id as "sourceId", f.name, f.type, f.created_at as "createdAt", f.updated_at as "updatedAt"`
 
-/** The offset is computed as int8, so that a page number of fifteen digits gives an empty page instead of an overflow. */
+/** The offset is computed as int8, so that the highest page number gives an empty page instead of an overflow. */
 const pageOf = (sql: Query, { page, limit }: NumberedPage) => sql`
   limit ${limit}
   offset (${page}::bigint - 1) * ${limit}::bigint`

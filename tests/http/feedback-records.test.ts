@@ -311,6 +311,7 @@ describe('GET records', () => {
     expect(await list('')).toEqual([c, b, a])
     expect(await list('external_id=e1')).toEqual([b])
     expect(await list(`person_id=${person_id}`)).toEqual([b])
+    expect(await list('person_id=9007199254740991')).toEqual([])
     expect(await list('since=2026-01-02T00:00:00Z')).toEqual([a, c])
     expect(await list('until=2026-01-02T00:00:00Z')).toEqual([b])
     expect(await list('since=2026-01-02T00:00:00Z&created_after=2026-01-02T00:00:00Z')).toEqual([c, a])

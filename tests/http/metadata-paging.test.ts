@@ -77,7 +77,7 @@ describe.each(['sources', 'fields'] as const)('the list of %s', (name) => {
     lists[name] = { path, ids: [...all, more] }
   })
 
-  test.each(['page=1000', 'page=999999999999999&limit=100'])(
+  test.each(['page=1000', 'page=1000000000000000', 'page=9007199254740991&limit=100'])(
     'is empty far past its end: %s',
     async (query) => {
       expect(await tenant.key.get(`${lists[name].path}?${query}`)).toMatchObject({ status: 200, body: [] })
@@ -100,6 +100,11 @@ describe.each(['sources', 'fields'] as const)('the list of %s', (name) => {
   ])('with %s is 400', async (query, path, code) => {
     const answer = await tenant.key.get(`${lists[name].path}?${query}`)
     expect(answer).toMatchObject({ status: 400, body: { code, details: [{ path }] } })
+  })
+
+  test('with a page number beyond the safe integers is 400, and the message has the limit', async () => {
+    const { status, body } = await tenant.key.get(`${lists[name].path}?page=9007199254740992`)
+    expect([status, body.details[0].message]).toEqual([400, 'must be an integer from 1 to 9007199254740991'])
   })
 })
 
