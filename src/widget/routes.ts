@@ -63,7 +63,7 @@ export function publishableKeyOperations(
         )
         const input = { name, origins: checkedOrigins(origins) }
         const key = await keys.createPublishableKey(organizationId, applicationId, input, also)
-        return created(`${PATH.replace('{applicationId}', applicationId)}/${key.id}`, key)
+        return created(PATH.replace('{applicationId}', applicationId), key)
       },
     }),
     operation({

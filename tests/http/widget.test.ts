@@ -253,6 +253,7 @@ describe('the key', () => {
       expect((await admin.post(path, { name: 'x', origins })).status).toBe(400)
     const doubled = await admin.post(path, { name: 'x', origins: [ORIGIN, `${ORIGIN}:443/`] })
     expect([doubled.status, doubled.body.origins]).toEqual([201, [ORIGIN]])
+    expect((await admin.get(doubled.headers.get('location') ?? '')).body.data).toContainEqual(doubled.body)
   })
 
   test('has at most ten live siblings', async () => {

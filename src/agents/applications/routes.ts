@@ -195,7 +195,7 @@ function secretOperations(applications: Applications): readonly Operation[] {
           () => ({ applicationId }),
         )
         const secret = await applications.createSecret(call.principal.organizationId, applicationId, also)
-        return created(`${APPLICATIONS}/${applicationId}/secrets/${secret.id}`, {
+        return created(`${APPLICATIONS}/${applicationId}/secrets`, {
           id: secret.id,
           prefix: secret.prefix,
           createdAt: secret.createdAt,

@@ -155,7 +155,7 @@ export const HEADERS = {
     '</docs>; rel="deprecation"; type="text/html", </docs>; rel="sunset"; type="text/html"',
   ),
   Location: text(
-    'Address of the created object.',
+    'Where the created object can be read: its own address, or that of a list or an object that has it.',
     '/v3/rest/agent-applications/0197f3a5-7c1e-7d3b-9f52-1b2c3d4e5f60',
   ),
   Allow: text('Methods that the address supports.', 'GET, HEAD'),
