@@ -109,15 +109,18 @@ export const ValueInput = named(
 export type ValueInput = Readonly<Static<typeof ValueInput>>
 
 /** `record` in a request that creates a recording. */
-export const RecordInput = Type.Object({
-  externalId: Type.Optional(
-    text(
-      `The caller’s identifier, unique among the recordings of the organization: 1 to ${MAX_EXTERNAL_ID} characters.`,
-      { minLength: 1, maxLength: MAX_EXTERNAL_ID },
+export const RecordInput = Type.Object(
+  {
+    externalId: Type.Optional(
+      text(
+        `The caller’s identifier, unique among the recordings of the organization: 1 to ${MAX_EXTERNAL_ID} characters.`,
+        { minLength: 1, maxLength: MAX_EXTERNAL_ID },
+      ),
     ),
-  ),
-  values: Type.Optional(Type.Array(ValueInput, { description: 'Values of fields, at most one a field.' })),
-})
+    values: Type.Optional(Type.Array(ValueInput, { description: 'Values of fields, at most one a field.' })),
+  },
+  { documented: { allOf: [{ properties: { sourceId: false } }] } },
+)
 export interface RecordInput {
   readonly externalId?: string
   readonly values?: readonly ValueInput[]

@@ -391,6 +391,12 @@ describe('record', () => {
     await refused({ record: { sourceId } }, 400, 'unknown_member', 'record.sourceId')
     expect((await create({ record: { note: 'x' } })).status).toBe(201)
   })
+
+  test('the OpenAPI document refuses sourceId, too', async () => {
+    const { components } = (await server.as('nobody').get('/openapi.json')).body
+    const { record } = components.schemas.CreateRecordingRequest.properties
+    expect(record).toMatchObject({ type: 'object', allOf: [{ properties: { sourceId: false } }] })
+  })
 })
 
 describe('participants', () => {
