@@ -110,11 +110,16 @@ function contextOf(parameters: URLSearchParams): Pick<Coordinates, 'tenant' | 'o
 function ofCoordinates(place: Place, coords: string): MeetingAddress | Refusal {
   const found = objectOf(Buffer.from(decoded(coords), 'base64').toString())
   return ofThread(place, {
-    thread: String(found.conversationId ?? ''),
-    message: String(found.messageId ?? '0'),
+    thread: scalarText(found.conversationId) ?? '',
+    message: scalarText(found.messageId) ?? '0',
     tenant: uuidOf(found.tenantId),
     organizer: uuidOf(found.organizerId),
   })
+}
+
+/** The text of a scalar; null for anything else. `String` fails for an object with a member `toString`. */
+function scalarText(value: unknown): string | null {
+  return value === undefined || value === null || typeof value === 'object' ? null : String(value)
 }
 
 function uuidOf(value: unknown): string | null {

@@ -289,7 +289,18 @@ test.each([
 })
 
 test('hostile lines of every format are skipped, and nothing is thrown', () => {
-  const values = [null, 1, '"', [], {}, { a: null }, 'x'.repeat(10), [[]], { type: {} }]
+  const values: readonly unknown[] = [
+    null,
+    1,
+    '"',
+    [],
+    {},
+    { a: null },
+    'x'.repeat(10),
+    [[]],
+    { type: {} },
+    { toString: 1 },
+  ]
   for (const format of ['normalized', 'claude-code', 'codex', 'gemini-cli'] as const)
     for (const type of [
       'user',
@@ -325,7 +336,9 @@ test('hostile lines of every format are skipped, and nothing is thrown', () => {
             usage: value,
           },
         })
-        read(format, [line, nested].join('\n'))
+        const oddType = JSON.stringify({ type: value, payload: { type: value, message: value } })
+        const compacted = JSON.stringify({ type: 'compacted', payload: { message: value } })
+        read(format, [line, nested, oddType, compacted].join('\n'))
       }
 })
 

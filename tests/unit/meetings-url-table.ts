@@ -312,6 +312,10 @@ export const REFUSALS: readonly (readonly [link: string, reason: string])[] = [
   ['https://teams.microsoft.com/meet/123456789', 'has no meeting number'],
   ['https://teams.microsoft.com/meet/abc', 'has no meeting number'],
   ['https://teams.microsoft.com/light-meetings/launch?coords=e30=', 'has no valid meeting thread'],
+  [
+    `https://teams.microsoft.com/light-meetings/launch?coords=${btoa('{"conversationId":{"toString":1}}')}`,
+    'has no valid meeting thread',
+  ],
   ['https://acme.webex.com/', 'is no link to a Webex meeting'],
   ['https://acme.webex.com/acme/j.php', 'is no link to a Webex meeting'],
   ['https://acme.webex.com/acme/j.php?MTID=nope', 'is no link to a Webex meeting'],

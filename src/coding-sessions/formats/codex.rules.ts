@@ -10,7 +10,7 @@ import { hashOf } from '../event-id.rules.ts'
 import { fileEditsOf } from './edits.rules.ts'
 import { listOf, type Members, membersOf, parseLine, textOf, timeOf, tokensOf } from './json.rules.ts'
 
-const SILENT: ReadonlySet<string> = new Set(['turn_context', 'world_state', 'inter_agent_communication'])
+const SILENT: ReadonlySet<unknown> = new Set(['turn_context', 'world_state', 'inter_agent_communication'])
 
 /** Texts in the user's name that the program writes. */
 const INJECTED =
@@ -32,7 +32,7 @@ export function readCodex(line: string, clean: Cleaner): readonly Fact[] {
     case 'compacted':
       return readCompacted(payload, occurredAt, clean)
     default:
-      return SILENT.has(String(members.type)) ? [] : readBare(members, occurredAt, clean)
+      return SILENT.has(members.type) ? [] : readBare(members, occurredAt, clean)
   }
 }
 
