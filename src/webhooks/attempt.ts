@@ -2,8 +2,9 @@
 import type { Clock } from '../platform/clock.ts'
 import type { OutboundAnswer, SendOutbound } from '../platform/net/outbound-request.ts'
 import { PublicFetchError } from '../platform/net/public-error.ts'
+import { retryAfterSeconds } from '../platform/net/retry-after.rules.ts'
 import type { Seal } from '../platform/secrets/seal.ts'
-import { bodyOf, retryAfterOf } from './delivery.rules.ts'
+import { bodyOf } from './delivery.rules.ts'
 import { KEPT_ANSWER_BYTES } from './model.ts'
 import type { Receiver, Sendable } from './sending.store.ts'
 import { signedHeaders } from './signing.ts'
@@ -71,7 +72,7 @@ export async function attemptDelivery(
       deadlineMs: timeoutMs,
       maxAnswerBytes: KEPT_ANSWER_BYTES,
     })
-    return end(kept(answer, clock.now().getTime()))
+    return end(kept(answer, clock.now()))
   } catch (error) {
     signal.throwIfAborted()
     if (!(error instanceof PublicFetchError)) throw error
@@ -80,11 +81,11 @@ export async function attemptDelivery(
   }
 }
 
-function kept({ status, headers, body }: OutboundAnswer, nowMs: number) {
+function kept({ status, headers, body }: OutboundAnswer, now: Date) {
   const shown = [...headers].slice(0, MAX_HEADERS).map(([name, value]) => [name, storable(value, MAX_HEADER)])
   return {
     status,
-    retryAfterSeconds: retryAfterOf(headers.get('retry-after'), nowMs),
+    retryAfterSeconds: retryAfterSeconds(headers.get('retry-after'), now),
     error: null,
     headers: Object.fromEntries(shown) as Record<string, string>,
     body: storable(new TextDecoder().decode(body), KEPT_ANSWER_BYTES),

@@ -68,15 +68,6 @@ export function verdictOf(
   }
 }
 
-/** `Retry-After` as seconds or as a date (RFC 9110 section 10.2.3). @returns null if it is absent or malformed */
-export function retryAfterOf(header: string | null, nowMs: number): number | null {
-  const text = header?.trim() ?? ''
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  if (!/^[A-Z][a-z]{2}, /.test(text)) return null
-  const at = Date.parse(text)
-  return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - nowMs) / 1_000))
-}
-
 /** The body of a request: the same bytes at every attempt. `data` is JSON text. */
 export function bodyOf(type: string, timestamp: string, data: string): string {
   return `{"type":${JSON.stringify(type)},"timestamp":${JSON.stringify(timestamp)},"data":${data}}`

@@ -64,7 +64,7 @@ import { quoted } from '../../src/mcp/tools/quoted.rules.ts'
 import { progressOf } from '../../src/media/encode.rules.ts'
 import { isAcceptedType } from '../../src/media/rules.ts'
 import { canonicalJson } from '../../src/meetings/recorders/canonical-json.rules.ts'
-import { momentOf, retryAfterSeconds, shownCode } from '../../src/meetings/recorders/http.rules.ts'
+import { momentOf, pauseSecondsOf, shownCode } from '../../src/meetings/recorders/http.rules.ts'
 import { draftOf as meetingDraft } from '../../src/meetings/request.rules.ts'
 import { identifyMeeting } from '../../src/meetings/url.rules.ts'
 import {
@@ -86,6 +86,7 @@ import { oneLine } from '../../src/platform/lifecycle/start-error.ts'
 import { fillHtml, fillText, textAsHtml } from '../../src/platform/mail/template.ts'
 import { chooseCoding, codingOfBody } from '../../src/platform/net/content-coding.rules.ts'
 import { createOutboundPolicy, isPublicAddress } from '../../src/platform/net/outbound-url.ts'
+import { retryAfterMs, retryAfterSeconds } from '../../src/platform/net/retry-after.rules.ts'
 import { contentDisposition } from '../../src/platform/storage/disposition.ts'
 import { isEmail, isEmailAddress } from '../../src/platform/validation/email-address.ts'
 import { isStorableText, parseJson } from '../../src/platform/validation/json.ts'
@@ -127,7 +128,6 @@ import {
   parseContentRange,
 } from '../../src/uploads/http/header.rules.ts'
 import { displayNameOf, isOrigin } from '../../src/uploads/rules.ts'
-import { retryAfterOf } from '../../src/webhooks/delivery.rules.ts'
 import { givenFields, trimmed } from '../../src/website/rules.ts'
 import { isAllowedOrigin as isPageAllowed, originOf, responseActorId } from '../../src/widget/rules.ts'
 import { cpuMs, cpuMsOf, repeated } from '../support/repeated-units.ts'
@@ -576,6 +576,14 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     chooseCoding: { length: HEADER, starts: ['', 'gzip;q=0', 'br,'], read: chooseCoding },
     codingOfBody: { length: HEADER, read: codingOfBody },
   },
+  'platform/net/retry-after.rules.ts': {
+    retryAfterMs: {
+      length: HEADER,
+      starts: ['', 'Wed, ', 'Sun, 22 '],
+      read: (text) => retryAfterMs(text, NOW),
+    },
+    retryAfterSeconds: { length: HEADER, read: (text) => retryAfterSeconds(text, NOW) },
+  },
   'platform/net/outbound-url.ts': {
     createOutboundPolicy: {
       length: FORM,
@@ -665,13 +673,6 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   'uploads/http/answer.rules.ts': {
     corsHeaders: { length: HEADER, read: (text) => corsHeaders(text, null) },
   },
-  'webhooks/delivery.rules.ts': {
-    retryAfterOf: {
-      length: HEADER,
-      starts: ['', 'Wed, '],
-      read: (text) => retryAfterOf(text, 0),
-    },
-  },
   'coding-sessions/event-id.rules.ts': {
     eventIdOf: { length: MEBIBYTE, read: (text) => eventIdOf('scope', text) },
   },
@@ -727,10 +728,10 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   },
   'meetings/recorders/http.rules.ts': {
     momentOf: { length: HEADER, starts: ['', '2026-01-01T00:00:00.'], read: momentOf },
-    retryAfterSeconds: {
+    pauseSecondsOf: {
       length: HEADER,
       starts: ['', 'Sun, 22 '],
-      read: (text) => retryAfterSeconds(text, NOW),
+      read: (text) => pauseSecondsOf(text, NOW),
     },
     shownCode: { length: BODY, read: shownCode },
   },

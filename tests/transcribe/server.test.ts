@@ -233,6 +233,14 @@ describe('a server that fails', () => {
     expect(requests).toBe(3)
   })
 
+  test('may name the moment of the next request as a date', async () => {
+    const { requests } = await ask(
+      () => new Response('', { status: 503, headers: { 'retry-after': 'Thu, 01 Jan 2026 00:00:00 GMT' } }),
+      { retry: { timeoutMs: 5_000, pausesMs: [60_000] } },
+    )
+    expect(requests).toBe(2)
+  })
+
   test('once gets only the failed piece again', async () => {
     using server = startSpeechServer(({ number }) =>
       number === 2 ? new Response('SECRET', { status: 500 }) : Response.json({ text: `${number}` }),

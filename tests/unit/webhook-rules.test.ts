@@ -1,7 +1,7 @@
 /** What follows from the answer to a delivery, and how bodies and pauses are read and written. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { bodyOf, RETRY_SECONDS, retryAfterOf, verdictOf } from '../../src/webhooks/delivery.rules.ts'
+import { bodyOf, RETRY_SECONDS, verdictOf } from '../../src/webhooks/delivery.rules.ts'
 import { newSecret, signedHeaders } from '../../src/webhooks/signing.ts'
 
 const schedule = (more: object = {}) =>
@@ -82,20 +82,6 @@ describe('the schedule', () => {
       ),
     )
   })
-})
-
-test.each([
-  ['120', 120],
-  [' 0 ', 0],
-  ['Thu, 01 Jan 1970 00:01:00 GMT', 60],
-  ['Wed, 31 Dec 1969 23:59:00 GMT', 0],
-  ['-1', null],
-  ['1.5', null],
-  ['soon', null],
-  ['', null],
-  [null, null],
-])('Retry-After %p is %p s', (header, expected) => {
-  expect(retryAfterOf(header, 0)).toBe(expected)
 })
 
 test('property: a body is JSON with the three members, whatever they contain', () => {

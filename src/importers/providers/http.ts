@@ -2,11 +2,13 @@
  * Requests to a help desk, under the outbound policy. Errors have a code only: addresses, headers and answers contain secrets and
  * words of customers.
  */
-import { retryAfterSeconds } from '../../meetings/recorders/http.rules.ts'
 import type { OutboundAnswer, OutboundRequest, SendOutbound } from '../../platform/net/outbound-request.ts'
 import { PublicFetchError } from '../../platform/net/public-error.ts'
+import { retryAfterSeconds } from '../../platform/net/retry-after.rules.ts'
 
 const DEADLINE_MS = 60_000
+/** Quotas of help desks begin anew after a day at the latest. Whoever asks for longer is asked again then. */
+const MAX_PAUSE_SECONDS = 24 * 60 * 60
 /** A hundred tickets with the longest texts have half of it. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
@@ -108,13 +110,16 @@ function accepted(answer: OutboundAnswer, now: Date): SourceAnswer | null {
   return { json: jsonOf(answer), bytes: answer.body.byteLength }
 }
 
-/** `Retry-After`, or the moment in seconds since 1970 that Intercom names. */
+/** At most a day. */
 function pauseOf(headers: Headers, now: Date): number | null {
-  const asked = retryAfterSeconds(headers.get('retry-after'), now)
+  const seconds = retryAfterSeconds(headers.get('retry-after'), now) ?? secondsToReset(headers, now)
+  return seconds === null ? null : Math.min(seconds, MAX_PAUSE_SECONDS)
+}
+
+/** Intercom names a moment in seconds since 1970. */
+function secondsToReset(headers: Headers, now: Date): number | null {
   const reset = headers.get('x-ratelimit-reset') ?? ''
-  if (asked !== null || !/^\d{9,11}$/.test(reset)) return asked
-  const seconds = Math.ceil(Number(reset) - now.getTime() / 1000)
-  return retryAfterSeconds(String(Math.max(seconds, 0)), now)
+  return /^\d{9,11}$/.test(reset) ? Math.max(0, Math.ceil(Number(reset) - now.getTime() / 1000)) : null
 }
 
 async function attempt(...[send, url, request]: [SendOutbound, ...Parameters<SendOutbound>]) {

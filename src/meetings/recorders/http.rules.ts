@@ -1,4 +1,5 @@
 /** Statuses and headers of recorders. Pure. */
+import { retryAfterSeconds } from '../../platform/net/retry-after.rules.ts'
 
 const PASSING = new Set([408, 425, 429])
 const MAX_RETRY_AFTER_SECONDS = 3_600
@@ -8,17 +9,10 @@ export function isPassing(status: number): boolean {
   return status >= 500 || PASSING.has(status)
 }
 
-/**
- * `Retry-After` in seconds, from 0 to one hour (RFC 9110, section 10.2.3: seconds or a date). Null: absent or neither.
- */
-export function retryAfterSeconds(header: string | null, now: Date): number | null {
-  const text = header?.trim() ?? ''
-  const seconds = /^\d{1,9}$/.test(text)
-    ? Number(text)
-    : /^[A-Z][a-z]{2}, /.test(text)
-      ? Math.ceil((Date.parse(text) - now.getTime()) / 1_000)
-      : Number.NaN
-  return Number.isNaN(seconds) ? null : Math.min(Math.max(seconds, 0), MAX_RETRY_AFTER_SECONDS)
+/** The pause that `Retry-After` asks for, at most one hour. Null: it asks for none. */
+export function pauseSecondsOf(header: string | null, now: Date): number | null {
+  const seconds = retryAfterSeconds(header, now)
+  return seconds === null ? null : Math.min(seconds, MAX_RETRY_AFTER_SECONDS)
 }
 
 /** Why a recorder refused to create a bot: continues "the recorder …". Null: by its status alone. */

@@ -8,7 +8,7 @@ import type { OutboundAnswer, SendOutbound } from '../../platform/net/outbound-r
 import { PublicFetchError } from '../../platform/net/public-error.ts'
 import { trimEndOf } from '../../platform/validation/trim.ts'
 import { RecorderError } from '../recorder.ts'
-import { isPassing, type Refusal, refusalOfStatus, retryAfterSeconds } from './http.rules.ts'
+import { isPassing, pauseSecondsOf, type Refusal, refusalOfStatus } from './http.rules.ts'
 import type { DriverDeps } from './settings.ts'
 
 const SLOW_FACTOR = 4
@@ -74,7 +74,7 @@ export function createRecorderHttp(
         deadlineMs: isSlow === true ? deadlineMs * SLOW_FACTOR : deadlineMs,
         maxAnswerBytes: maxBytes ?? MAX_ANSWER_BYTES,
       })
-      const retryAfter = retryAfterSeconds(answer.headers.get('retry-after'), now())
+      const retryAfter = pauseSecondsOf(answer.headers.get('retry-after'), now())
       if (isPassing(answer.status) && judged?.includes(answer.status) !== true)
         throw new RecorderError(
           `the recorder answered ${answer.status}`,

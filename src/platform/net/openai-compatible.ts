@@ -4,6 +4,7 @@
  * Neither the request nor the answer appears in an error, because both may contain what customers said.
  */
 import { trimEndOf } from '../validation/trim.ts'
+import { retryAfterMs } from './retry-after.rules.ts'
 
 export interface OpenAiServer {
   /** With or without the trailing `/v1`. */
@@ -30,7 +31,7 @@ export class OpenAiError extends Error {
     readonly kind: 'refused' | 'unreachable' | 'too_large',
     /** HTTP status of a refusal, otherwise null. */
     readonly status: number | null = null,
-    /** From `Retry-After` in seconds; null if it is absent or a date. */
+    /** From `Retry-After`; null if the server named none. */
     readonly retryAfterMs: number | null = null,
     options?: ErrorOptions,
   ) {
@@ -60,18 +61,14 @@ export async function postToOpenAi(
     if (response.ok) return await readText(response, maxBytes)
     await response.body?.cancel()
     const { status, headers } = response
-    throw new OpenAiError(`answered ${status}`, 'refused', status, retryAfterOf(headers))
+    const pauseMs = retryAfterMs(headers.get('retry-after'), new Date())
+    throw new OpenAiError(`answered ${status}`, 'refused', status, pauseMs)
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof OpenAiError) throw error
     const message = 'could not be reached or did not answer in time'
     throw new OpenAiError(message, 'unreachable', null, null, { cause: error })
   }
-}
-
-function retryAfterOf(headers: Headers): number | null {
-  const value = headers.get('retry-after') ?? ''
-  return /^\d{1,5}$/.test(value) ? Number(value) * 1_000 : null
 }
 
 async function readText(response: Response, maxBytes: number): Promise<string> {
