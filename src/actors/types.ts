@@ -142,6 +142,16 @@ export interface GroupTurn extends AnyLongTurn {
   readonly organizations: readonly string[]
 }
 
+/** The turn of one message, for work that is written for turns of many. */
+export const asGroupTurn = (turn: LongTurn): GroupTurn => ({
+  signal: turn.signal,
+  log: turn.log,
+  read: (work) => turn.read(work),
+  finish: (work) => turn.finish(work),
+  messages: [turn.message],
+  organizations: [turn.organization],
+})
+
 /**
  * Handles long turns that many actors share, for I/O that serves many at once. If a shared turn fails or takes longer than
  * `batchPatienceMs`, no attempt is counted, and the runtime handles each message with `alone`. A message that failed before runs

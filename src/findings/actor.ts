@@ -5,7 +5,13 @@
  * A result counts only for the version that was read. If the subject changed meanwhile, the actor analyses it again.
  */
 import { defineActor } from '../actors/declaration.ts'
-import type { ActorDefinition, GroupTurn, LongTurn, Message } from '../actors/types.ts'
+import {
+  type ActorDefinition,
+  asGroupTurn,
+  type GroupTurn,
+  type LongTurn,
+  type Message,
+} from '../actors/types.ts'
 import { createAnalyzer, createBackgroundAnalyzer } from '../analyze/create.ts'
 import type { Analyzer } from '../analyze/insight.ts'
 import type { Deps } from '../container.ts'
@@ -51,18 +57,9 @@ export function insightAgainActor(
 
 function handlerOf(deps: InsightDeps, analyzer: Analyzer) {
   const together = (turn: GroupTurn) => analyze(deps, analyzer, turn)
-  const alone = (turn: LongTurn) => together(asGroup(turn))
+  const alone = (turn: LongTurn) => together(asGroupTurn(turn))
   return deps.config.analyze === null ? { together, alone } : alone
 }
-
-const asGroup = (turn: LongTurn): GroupTurn => ({
-  signal: turn.signal,
-  log: turn.log,
-  read: (work) => turn.read(work),
-  finish: (work) => turn.finish(work),
-  messages: [turn.message],
-  organizations: [turn.organization],
-})
 
 // The runtime has checked the type against the declaration.
 const channelOf = (type: string) => type as Source['channel']

@@ -5,7 +5,13 @@
  * Sessions share turns: one read, one text job for each organization, one write.
  */
 import { defineActor, type PayloadOf } from '../actors/declaration.ts'
-import type { ActorDefinition, GroupTurn, LongTurn, NewMessage } from '../actors/types.ts'
+import {
+  type ActorDefinition,
+  asGroupTurn,
+  type GroupTurn,
+  type LongTurn,
+  type NewMessage,
+} from '../actors/types.ts'
 import type { TextWork } from '../analyze/text-work.ts'
 import type { Deps } from '../container.ts'
 import { passageMessages } from '../messages/passage.ts'
@@ -23,15 +29,7 @@ type Range = PayloadOf<typeof passageMessages, 'session'>
 
 export function passageActor({ textWork }: Pick<Deps, 'textWork'>): ActorDefinition {
   const together = (turn: GroupTurn) => indexSessions(textWork, turn)
-  const alone = (turn: LongTurn) =>
-    indexSessions(textWork, {
-      signal: turn.signal,
-      log: turn.log,
-      read: (work) => turn.read(work),
-      finish: (work) => turn.finish(work),
-      messages: [turn.message],
-      organizations: [turn.organization],
-    })
+  const alone = (turn: LongTurn) => together(asGroupTurn(turn))
   return defineActor(passageMessages, {
     maxAttempts: 10,
     handlers: {

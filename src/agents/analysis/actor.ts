@@ -13,7 +13,14 @@
  * A model server reads once. It takes one conversation at a time, so each session then has its own turn.
  */
 import { defineActor } from '../../actors/declaration.ts'
-import type { ActorDefinition, GroupTurn, LongHandler, LongTurn, Message, Send } from '../../actors/types.ts'
+import {
+  type ActorDefinition,
+  asGroupTurn,
+  type GroupTurn,
+  type LongHandler,
+  type Message,
+  type Send,
+} from '../../actors/types.ts'
 import { AnalyzerError } from '../../analyze/analyzer-error.ts'
 import { createBuiltInAnalyzer } from '../../analyze/builtin/builtin.ts'
 import { createAnalyzer } from '../../analyze/create.ts'
@@ -74,7 +81,7 @@ function readingsOf(deps: AnalysisDeps): Readings {
 /** The actor that analyses sessions. */
 export function analysisActor(deps: AnalysisDeps, readings: Readings = readingsOf(deps)): ActorDefinition {
   const handlerOf = (work: (turn: GroupTurn) => Promise<void>) => {
-    const alone: LongHandler = (turn) => work(asGroup(turn))
+    const alone: LongHandler = (turn) => work(asGroupTurn(turn))
     return readings.together ? { together: work, alone } : alone
   }
   return defineActor(analysisMessages, {
@@ -92,16 +99,6 @@ async function passOn(turn: GroupTurn): Promise<void> {
   const messages = turn.messages.map(({ id }) => rereadingMessages.message(id, 'conversation'))
   await turn.finish((_, send) => send(messages))
 }
-
-/** The turn of one message as one that is shared. */
-export const asGroup = (turn: LongTurn): GroupTurn => ({
-  signal: turn.signal,
-  log: turn.log,
-  read: (work) => turn.read(work),
-  finish: (work) => turn.finish(work),
-  messages: [turn.message],
-  organizations: [turn.organization],
-})
 
 async function analyze(deps: AnalysisDeps, readings: Readings, turn: GroupTurn): Promise<void> {
   const ids = turn.messages.map(({ id }) => id)

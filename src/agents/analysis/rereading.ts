@@ -6,14 +6,13 @@
  * the session had a turn meanwhile, it is read once more.
  */
 import { defineActor } from '../../actors/declaration.ts'
-import type { ActorDefinition, GroupTurn, LongHandler } from '../../actors/types.ts'
+import { type ActorDefinition, asGroupTurn, type GroupTurn, type LongHandler } from '../../actors/types.ts'
 import { createBackgroundAnalyzer } from '../../analyze/create.ts'
 import type { Analyzer } from '../../analyze/insight.ts'
 import type { Deps } from '../../container.ts'
 import { giveUpSession } from '../../findings/service.ts'
 import { rereadingMessages, toReread } from '../../messages/analysis.ts'
 import { lockSessions } from '../sessions/progress.store.ts'
-import { asGroup } from './actor.ts'
 import { type Conversation, conversationOf } from './conversation.rules.ts'
 import { readConversations } from './conversation.store.ts'
 import { readPresent, resultsOf, saveSessions, storedOf } from './readings.ts'
@@ -30,7 +29,7 @@ export function rereadingActor(
   analyzer: Analyzer = createBackgroundAnalyzer(deps),
 ): ActorDefinition {
   const together = (turn: GroupTurn) => reread(deps, analyzer, turn)
-  const alone: LongHandler = (turn) => together(asGroup(turn))
+  const alone: LongHandler = (turn) => together(asGroupTurn(turn))
   return defineActor(rereadingMessages, {
     maxAttempts: 6,
     // The session keeps what it has.
