@@ -5,6 +5,7 @@
 
 import { AppError } from '../platform/errors.ts'
 import { isEmail } from '../platform/validation/email-address.ts'
+import { DATE_TIME_EXAMPLE } from '../platform/validation/formats.ts'
 import { isStorableText, parseJson } from '../platform/validation/json.ts'
 import { toUtc } from '../platform/validation/rfc3339.ts'
 import { type ColumnUse, type FieldRule, type Mapping, type Role, useOfColumn } from './mapping.rules.ts'
@@ -89,7 +90,7 @@ const READ: Record<Role, (column: string, value: unknown) => string> = {
   timestamp(column, value) {
     const utc = typeof value === 'string' ? toUtc(value.trim()) : null
     if (utc !== null) return utc
-    throw refusal(column, 'must be an RFC 3339 date-time with offset, such as 2026-01-02T03:04:05Z')
+    throw refusal(column, `must be ${DATE_TIME_EXAMPLE}`)
   },
 }
 

@@ -8,6 +8,7 @@ import type { NewMessage } from '../actors/types.ts'
 import { toAnalyze } from '../messages/insight.ts'
 import { passageMessages } from '../messages/passage.ts'
 import type { ErrorDetail } from '../platform/errors.ts'
+import { DATE_TIME_EXAMPLE } from '../platform/validation/formats.ts'
 import { invalid } from '../platform/validation/json.ts'
 import { isFullDate, isRfc3339, toUtc } from '../platform/validation/rfc3339.ts'
 import { type CreateRecord, type Field, type FieldType, MAX_VALUE_BYTES } from './model.ts'
@@ -65,7 +66,7 @@ export function recordDraft(body: CreateRecord): RecordDraft {
     details.push({
       path: 'display_ts',
       code: 'date_time',
-      message: 'must be an RFC 3339 date-time with offset, such as 2026-01-02T03:04:05Z',
+      message: `must be ${DATE_TIME_EXAMPLE}`,
     })
   if (details.length > 0) throw invalid(details)
   return {

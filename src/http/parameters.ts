@@ -6,6 +6,7 @@
  */
 import { Type } from '@sinclair/typebox'
 import { AppError, type ErrorCode } from '../platform/errors.ts'
+import { DATE_TIME_EXAMPLE } from '../platform/validation/formats.ts'
 import { invalid } from '../platform/validation/json.ts'
 import { toUtc } from '../platform/validation/rfc3339.ts'
 import { integerId as integerIdSchema, uuid } from '../platform/validation/schema.ts'
@@ -21,7 +22,7 @@ export const momentParameter = (description: string) =>
     words: MOMENT,
   })
 
-const MOMENT = 'an RFC 3339 date-time with offset, such as 2026-01-02T03:04:05Z (write + as %2B)'
+const MOMENT = `${DATE_TIME_EXAMPLE} (write + as %2B)`
 
 /** A path parameter with the UUID of a thing, such as `recording`. */
 export const uuidOf = (thing: string) => uuid(`Id of the ${thing}.`)

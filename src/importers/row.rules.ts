@@ -11,6 +11,7 @@ import { type AppendEvent, MAX_EVENTS_PER_REQUEST, type Participant } from '../a
 import type { AppendRequest } from '../agents/request-model.ts'
 import type { Row } from '../feedback/row.rules.ts'
 import { AppError } from '../platform/errors.ts'
+import { DATE_TIME_EXAMPLE } from '../platform/validation/formats.ts'
 import { isStorableText } from '../platform/validation/json.ts'
 import { toUtc } from '../platform/validation/rfc3339.ts'
 
@@ -112,8 +113,7 @@ function messageOf(row: Row, { columns, roles }: RowOptions): Part {
   const id = textOf(cells, 'id')
   if (id === undefined && time === undefined)
     throw new Refusal('has neither an id nor a time: without one of them the message is not recognised again')
-  if (time !== undefined && toUtc(time) === null)
-    throw refusal('time', 'must be an RFC 3339 date-time with offset, such as 2026-01-02T03:04:05Z')
+  if (time !== undefined && toUtc(time) === null) throw refusal('time', `must be ${DATE_TIME_EXAMPLE}`)
   if (cells.content === undefined) throw refusal('content', 'is required')
   const participant = participantOf(cells, type)
   const message = {

@@ -1,5 +1,6 @@
 /** Checks of a request to join, as far as the request alone allows. Pure. */
 import { AppError } from '../platform/errors.ts'
+import { DATE_TIME_EXAMPLE } from '../platform/validation/formats.ts'
 import { invalid } from '../platform/validation/json.ts'
 import { nameOf } from '../platform/validation/names.ts'
 import { toUtc } from '../platform/validation/rfc3339.ts'
@@ -68,7 +69,7 @@ function joinAtOf(text: string | null, now: Date): Date | null {
   if (text === null) return null
   const utc = toUtc(text)
   if (utc === null) {
-    const message = 'must be an RFC 3339 date-time with offset, such as 2026-01-02T03:04:05Z'
+    const message = `must be ${DATE_TIME_EXAMPLE}`
     throw invalid([{ path: 'joinAt', code: 'date_time', message }])
   }
   const moment = new Date(utc)

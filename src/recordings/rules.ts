@@ -7,6 +7,7 @@
 import type { RecordInput, ValueInput } from '../metadata/model.ts'
 import type { ErrorDetail } from '../platform/errors.ts'
 import type { OutboundPolicy } from '../platform/net/outbound-url.ts'
+import { DATE_TIME_EXAMPLE } from '../platform/validation/formats.ts'
 import { invalid } from '../platform/validation/json.ts'
 import { nameOf } from '../platform/validation/names.ts'
 import { toUtc } from '../platform/validation/rfc3339.ts'
@@ -164,7 +165,7 @@ function instantOf(path: string, text: string | null | undefined): string | null
   if (text === undefined || text === null) return null
   const utc = toUtc(text)
   if (utc !== null) return utc
-  const message = 'must be an RFC 3339 date-time with offset, such as 2026-01-02T03:04:05Z'
+  const message = `must be ${DATE_TIME_EXAMPLE}`
   throw invalid([{ path, code: 'date_time', message }])
 }
 

@@ -12,6 +12,7 @@ import type { Alongside } from '../platform/db/alongside.ts'
 import type { TimeSlice } from '../platform/db/keyset.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { AppError } from '../platform/errors.ts'
+import { DATE_TIME } from '../platform/validation/formats.ts'
 import { invalid } from '../platform/validation/json.ts'
 import { toUtc } from '../platform/validation/rfc3339.ts'
 import * as log from './log.store.ts'
@@ -225,7 +226,7 @@ export function createWebhooks(deps: WebhooksDeps) {
 function instant(path: string, text: string): string {
   const utc = toUtc(text)
   if (utc !== null) return utc
-  throw invalid([{ path, code: 'date_time', message: 'must be an RFC 3339 date-time with offset' }])
+  throw invalid([{ path, code: 'date_time', message: `must be ${DATE_TIME}` }])
 }
 
 function noWebhook(): never {

@@ -7,6 +7,7 @@ import { importSourceMessages } from '../../messages/import-source.ts'
 import type { Alongside } from '../../platform/db/alongside.ts'
 import { AppError } from '../../platform/errors.ts'
 import { createSeal, type Seal } from '../../platform/secrets/seal.ts'
+import { DATE_TIME } from '../../platform/validation/formats.ts'
 import { invalid } from '../../platform/validation/json.ts'
 import { toUtc } from '../../platform/validation/rfc3339.ts'
 import { trimEndOf } from '../../platform/validation/trim.ts'
@@ -137,7 +138,7 @@ function baseOf({ origin, pathname }: URL): string {
 function instant(since: string): Date {
   const utc = toUtc(since)
   if (utc !== null) return new Date(utc)
-  const message = 'must be an RFC 3339 date-time with offset'
+  const message = `must be ${DATE_TIME}`
   throw invalid([{ path: 'since', code: 'date_time', message }])
 }
 

@@ -12,12 +12,16 @@ interface Format {
 /** Accepts any version and variant. An id that no object can have is answered with 404, not 400. */
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
+/** Completes "must be …" for texts that `toUtc` reads. */
+export const DATE_TIME = 'an RFC 3339 date-time with offset'
+export const DATE_TIME_EXAMPLE = `${DATE_TIME}, such as 2026-01-02T03:04:05Z`
+
 const FORMATS: Readonly<Record<string, Format>> = {
   email: { accepts: isEmailAddress, words: 'an e-mail address, such as ann@example.com' },
   uuid: { accepts: (text) => UUID.test(text), words: 'a UUID' },
   'date-time': {
     accepts: isRfc3339,
-    words: 'an RFC 3339 date-time with offset, such as 2026-01-31T09:30:00Z',
+    words: `${DATE_TIME}, such as 2026-01-31T09:30:00Z`,
   },
   date: { accepts: isFullDate, words: 'an RFC 3339 full-date, such as 2026-01-31' },
   uri: { accepts: (text) => URL.canParse(text), words: 'an absolute URL' },
