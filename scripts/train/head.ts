@@ -8,12 +8,13 @@ import {
   packMatrix,
 } from '../../src/analyze/builtin/head.rules.ts'
 import { KINDS } from '../../src/analyze/insight.ts'
+import { createRandom } from '../../src/platform/random.ts'
 import type { Row } from './corpus.ts'
 import type { Example } from './examples.ts'
 import { averagePrecision, type Scored } from './measure.ts'
 import { TRAINING, type Training, trainNetwork } from './network.ts'
 import { type NgramTraining, OF_KINDS, trainNgrams } from './ngrams.ts'
-import { createRandom, shuffled } from './random.ts'
+import { shuffled } from './random.ts'
 
 export interface TrainedHead {
   readonly layers: Layers

@@ -10,11 +10,12 @@ import {
   type Thresholds,
 } from '../../src/analyze/builtin/judge.rules.ts'
 import { KINDS, SENTIMENTS } from '../../src/analyze/insight.ts'
+import { createRandom } from '../../src/platform/random.ts'
 import type { TrainedHead } from './head.ts'
 import type { ReadItem } from './items.ts'
 import { trainLinear } from './linear.ts'
 import { type Scored, thresholdFor } from './measure.ts'
-import { createRandom, shuffled } from './random.ts'
+import { shuffled } from './random.ts'
 
 export interface JudgedItem {
   readonly read: ReadItem

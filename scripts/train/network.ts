@@ -1,8 +1,9 @@
 /** Trains the head: one hidden layer with dropout, one output for each answer, cross-entropy. The same input gives the same weights. */
 import type { Layers } from '../../src/analyze/builtin/head.rules.ts'
+import { createRandom, type Random } from '../../src/platform/random.ts'
 import { type Trained, trained } from './adam.ts'
 import type { Example } from './examples.ts'
-import { createRandom, normal, type Random, shuffled } from './random.ts'
+import { normal, shuffled } from './random.ts'
 
 export interface Training {
   readonly hidden: number

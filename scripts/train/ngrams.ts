@@ -1,7 +1,8 @@
 /** Trains the n-gram part of the head: one logistic regression for each answer, with AdaGrad. The same input gives the same weights. */
 import { NGRAM_SIZE } from '../../src/analyze/builtin/features.rules.ts'
+import { createRandom } from '../../src/platform/random.ts'
 import type { Example } from './examples.ts'
-import { createRandom, shuffled } from './random.ts'
+import { shuffled } from './random.ts'
 
 const TRAINING = { epochs: 12, rate: 0.5, rateOfBias: 0.02, decay: 1e-5, seed: 1 } as const
 /** Keeps the first steps small. */

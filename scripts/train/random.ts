@@ -1,15 +1,5 @@
-/** Random numbers that are the same for the same seed (mulberry32). */
-export type Random = () => number
-
-export function createRandom(seed: number): Random {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
+/** Random numbers and orders for the training. */
+import type { Random } from '../../src/platform/random.ts'
 
 /** A number of the standard normal distribution. */
 export function normal(random: Random): number {

@@ -1,4 +1,5 @@
 /** Makes requests of the story: the same ones for the same seed and time. Pure. */
+import { createRandom } from '../platform/random.ts'
 import type { Customer, ToldCall, ToldConversation, ToldRecord } from './story.rules.ts'
 
 const DAY_MS = 86_400_000
@@ -16,24 +17,13 @@ const WORDS_A_SECOND = 2.6
 export const AGENTS = ['help-assistant', 'app-assistant'] as const
 const IN_APP = ['photos', 'jobs', 'devices', 'routes']
 
-/** Numbers from 0 to 1 that look random and are the same for the same seed (mulberry32). */
-export function numbersOf(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 const fullName = ({ firstName, lastName }: Customer) => `${firstName} ${lastName}`
 
 export const externalSessionId = (index: number) => `chat-${1_000 + index}`
 
 /** The body of `POST /v3/rest/agent-conversations/ingest`; a second one if an answer is corrected later. */
 export function conversationRequests(told: ToldConversation, index: number, now: number): readonly object[] {
-  const random = numbersOf(SEED + index)
+  const random = createRandom(SEED + index)
   const agentKey = IN_APP.includes(told.area) ? AGENTS[1] : AGENTS[0]
   const { customer } = told
   const head = {

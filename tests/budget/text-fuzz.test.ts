@@ -897,7 +897,6 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
     'colleagueRequest',
     'conversationRequests',
     'externalSessionId',
-    'numbersOf',
     'personRequest',
     'recordRequest',
     'utterancesOf',

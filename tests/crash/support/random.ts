@@ -1,4 +1,5 @@
 /** Repeatable random choices: the same seed yields the same choices. */
+import { createRandom as createNumbers } from '../../../src/platform/random.ts'
 
 export interface Random {
   /** From 0 (inclusive) to 1 (exclusive). */
@@ -8,15 +9,8 @@ export interface Random {
   pick<T>(choices: readonly T[]): T
 }
 
-/** Mulberry32, a small generator with 32 bits of state. */
 export function createRandom(seed: number): Random {
-  let state = seed >>> 0
-  const next = () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let bits = Math.imul(state ^ (state >>> 15), state | 1)
-    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61)
-    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32
-  }
+  const next = createNumbers(seed)
   return {
     next,
     integer: (below) => Math.floor(next() * below),

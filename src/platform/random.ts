@@ -1,0 +1,13 @@
+/** Numbers from 0 (inclusive) to 1 (exclusive) that look random. */
+export type Random = () => number
+
+/** Mulberry32, a small generator with 32 bits of state: the same numbers for the same seed. */
+export function createRandom(seed: number): Random {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
