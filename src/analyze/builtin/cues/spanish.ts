@@ -8,9 +8,9 @@ export const SPANISH: Cues = {
     'no puedo (?:iniciar|entrar|acceder|abrir|subir|descargar)',
   ),
   feature_request: words(
-    '(?:estaría|sería|seria) (?:bien|bueno|genial|útil|ideal|bom|ótimo|legal)',
-    'me gustaría (?:poder|tener)|falta (?:una?|uma|um) (?:opción|función|opção|função|modo|botón)',
-    'por favor,? (?:agreguen|añadan|adicionem|incluyan)|gostaria de (?:poder|ter)',
+    '(?:estaría|sería|seria) (?:bien|bueno|genial|útil|ideal)',
+    'me gustaría (?:poder|tener)|falta una? (?:opción|función|modo|botón)',
+    'por favor,? (?:agreguen|añadan|incluyan)',
   ),
   complaint: words(
     'inaceptable|pésim[oa]|muy mal[oa]?|decepcionad[oa]|demasiado (?:caro|lento)',
@@ -20,32 +20,19 @@ export const SPANISH: Cues = {
     'me encanta|excelente|genial|muy (?:fácil|buen[oa]?|útil|content[oa]|satisfech[oa])|rapidísim[oa]',
     'perfecto|recomiendo|fantástic[oa]|maravillos[oa]',
   ),
-  confusion: words(
-    'no (?:lo |la )?entiendo|confus[oa]|no (?:me )?queda claro|qué significa (?:eso|esto)',
-    'não (?:entendi|entendo)|não (?:ficou|está) claro|o que (?:isso )?significa',
-  ),
-  human_requested: words(
-    String.raw`hablar con (?:un |una |alguien)\w*|(?:páseme|comuníqueme) con|falar com (?:um |uma |alguém)\w*`,
-    'me transfira|atendente humano',
-  ),
+  confusion: words('no (?:lo |la )?entiendo|confus[oa]|no (?:me )?queda claro|qué significa (?:eso|esto)'),
+  human_requested: words(String.raw`hablar con (?:un |una |alguien)\w*|(?:páseme|comuníqueme) con`),
   churn_risk: words(
     '(?:cancelar|dar de baja) (?:mi|la|el|nuestra) (?:suscripción|cuenta|servicio|contrato)',
     'doy de baja|cambia(?:r|mos) (?:a otro|de proveedor)|nos cambiamos',
-    'cancelar (?:minha|nossa|a) (?:conta|assinatura)|mudar de (?:fornecedor|empresa)',
-    'excluam minha conta',
   ),
-  wrong_answer: words(
-    'es (?:incorrecto|falso)|no es (?:correcto|verdad|cierto|así)|no existe',
-    'está (?:mal|errado|errada|incorreto)|não é (?:verdade|correto)|não existe|isso está errado',
-  ),
+  wrong_answer: words('es (?:incorrecto|falso)|no es (?:correcto|verdad|cierto|así)|no existe|está mal'),
   repeated_problem: words(
     'sigue (?:sin|igual|fallando|dando)|otra vez|de nuevo (?:el|lo)',
     'ya (?:lo )?(?:dije|reporté|expliqué)|mism[oa] (?:error|problema)|(?:segunda|tercera) vez',
-    'ainda não|continua (?:não|com|o)|de novo (?:o )?mesmo|mesmo (?:erro|problema)',
-    'já (?:falei|disse|reportei)',
   ),
   resolved_confirmation: words(
     'ya (?:funciona|la encontré|lo encontré|está|quedó|pude)|problema resuelto|solucionado|resuelto',
-    'listo|deu certo|agora (?:funcionou|funciona|foi)|funcionou|resolvido|consegui',
+    'listo',
   ),
 }
