@@ -871,6 +871,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'agents/reads/signals.rules.ts': ['isBounded', 'kindsMeant', 'orderOfSignals', 'signalResource'],
   'findings/verdict.rules.ts': ['decide', 'deltasOf'],
   'analyze/builtin/combine.rules.ts': ['combine', 'mayHave', 'scoreOf'],
+  'analyze/builtin/features.rules.ts': ['hasCue'],
   'analyze/builtin/head.rules.ts': [
     'applyHead',
     'applyNetwork',

@@ -1,6 +1,7 @@
 /** Joins what the rules and the trained head find. Pure. */
 import type { Channel } from '../../insight/model.ts'
 import { type Found, KINDS, type Kind, ratingOf } from '../insight.ts'
+import { hasCue } from './features.rules.ts'
 import type { FoundByRule } from './findings.rules.ts'
 import type { Thresholds } from './judge.rules.ts'
 import type { Piece } from './pieces.rules.ts'
@@ -84,12 +85,9 @@ function isMockery({ piece }: Scored, scored: readonly Scored[]): boolean {
       (other.piece.isSarcastic ||
         (other.piece.from > piece.from &&
           !other.piece.isContrast &&
-          TROUBLE.some((kind) => scoreOf(other, kind) >= PERHAPS || hasCueOf(other.piece, kind)))),
+          TROUBLE.some((kind) => scoreOf(other, kind) >= PERHAPS || hasCue(other.piece.form, kind)))),
   )
 }
-
-/** The form begins with the cues. */
-const hasCueOf = ({ form }: Piece, kind: Kind) => (form[KINDS.indexOf(kind)] ?? 0) > 0
 
 /** The piece that most likely has the kind. Undefined if none does. */
 function evidence(kind: Kind, eligible: readonly Scored[]): Piece | undefined {

@@ -1,6 +1,6 @@
 /** What the trained head sees of a piece of text beside its embedding: cues, form, and hashed n-grams. Pure; bounded. */
 import type { Channel } from '../../insight/model.ts'
-import { KINDS } from '../insight.ts'
+import { KINDS, type Kind } from '../insight.ts'
 import type { Clause } from './clauses.rules.ts'
 import type { Cues } from './cues/cues.ts'
 import { isPoliteOnly, isSarcastic, NO_LUCK } from './cues/turns.ts'
@@ -28,6 +28,11 @@ export function formOf(clauses: readonly Clause[], channel: Channel, language: C
     words > 15,
   ]
   return Float32Array.from(facts, Number)
+}
+
+/** The first values of `form` are the cues, in the order of `KINDS`. */
+export function hasCue(form: Float32Array, kind: Kind): boolean {
+  return (form[KINDS.indexOf(kind)] ?? 0) > 0
 }
 
 /** Hash values of the n-grams of a piece are below this. */

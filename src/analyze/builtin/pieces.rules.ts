@@ -3,7 +3,7 @@ import type { Channel } from '../../insight/model.ts'
 import { KINDS } from '../insight.ts'
 import type { Cues } from './cues/cues.ts'
 import { isPoliteOnly, isSarcastic } from './cues/turns.ts'
-import { formOf } from './features.rules.ts'
+import { formOf, hasCue } from './features.rules.ts'
 import type { Message, Reading } from './reading.rules.ts'
 
 /** Embedding takes most of the time of an analysis, in proportion to the length of the pieces. */
@@ -33,7 +33,7 @@ export function piecesOf({ channel, messages }: Reading, language: Cues): readon
   const last = messages.at(-1)?.index
   const first = messages[0]?.index
   const urgency = ({ index, form }: Piece) =>
-    (index === last ? 4 : 0) + (index === first ? 2 : 0) + (hasCue(form) ? 1 : 0)
+    (index === last ? 4 : 0) + (index === first ? 2 : 0) + (KINDS.some((kind) => hasCue(form, kind)) ? 1 : 0)
   const chosen = new Set<Piece>()
   const texts = new Set<string>()
   let left = MAX_READ
@@ -46,9 +46,6 @@ export function piecesOf({ channel, messages }: Reading, language: Cues): readon
   }
   return pieces.filter((piece) => chosen.has(piece))
 }
-
-/** The form begins with the cues. */
-const hasCue = (form: Float32Array) => form.subarray(0, KINDS.length).some((cue) => cue > 0)
 
 function piecesOfMessage(
   { index, reply, clauses }: Message,
