@@ -5,9 +5,9 @@ import figures from './figures.json'
 import type { Kind, Tier } from './insight.ts'
 
 /** A kind is shown where at least this part of its findings is right … */
-const MIN_PRECISION = 0.85
+export const MIN_PRECISION = 0.85
 /** … and where this is certain enough. */
-const MIN_LOWER_BOUND = 0.8
+export const MIN_LOWER_BOUND = 0.8
 
 /** A channel with so many findings must be right often enough by itself. How certain that is, all channels together say. */
 const MIN_OF_CHANNEL = 15

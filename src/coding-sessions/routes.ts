@@ -59,7 +59,7 @@ const uploadSession = (sessions: CodingSessions) =>
       'Stores a session of a coding agent: normalised `events`, or the text of its file as `jsonl`, or the `uploadId` of a file that was uploaded before. State exactly one of them.',
       '',
       'Events have deterministic ids. The same file twice adds nothing, and a longer version of it adds what is new. Keys, tokens',
-      "and whatever the redaction rules of the organization's agent applications name are redacted. The request has at most 4 MiB.",
+      `and whatever the redaction rules of the organization's agent applications name are redacted. The request has at most ${MAX_BODY_BYTES / 1024 ** 2} MiB.`,
     ].join('\n'),
     access: 'organizationOrUser',
     role: 'analyst',

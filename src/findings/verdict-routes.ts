@@ -1,4 +1,5 @@
 /** The operations of verdicts: judge a finding, and read what verdicts decide. */
+import { MIN_LOWER_BOUND, MIN_PRECISION, MIN_VERDICTS } from '../analyze/gate.rules.ts'
 import { recorded } from '../audit/change.ts'
 import { type Operation, ok, operation } from '../http/operation.ts'
 import { uuidOf } from '../http/parameters.ts'
@@ -16,7 +17,7 @@ export function verdictOperations(verdicts: Verdicts): readonly Operation[] {
       summary: 'Correct a finding',
       description:
         'Says whether a finding is right, and it applies at once: a wrong finding is no longer listed, or takes the `kind` that was meant. ' +
-        'The verdict outlasts another analysis. Another verdict about the same finding replaces it. From 15 verdicts on, the precision of ' +
+        `The verdict outlasts another analysis. Another verdict about the same finding replaces it. From ${MIN_VERDICTS} verdicts on, the precision of ` +
         'the organization decides whether findings of this kind and tier are shown to it; the rest follows in the background.',
       access: 'organizationOrUser',
       role: 'analyst',
@@ -47,8 +48,8 @@ export function verdictOperations(verdicts: Verdicts): readonly Operation[] {
       tag: 'Signals',
       summary: 'Read how precise findings are',
       description:
-        'For each kind, by tier and channel: whether its findings are shown, and why. A kind is shown if at least 85 of 100 judged findings ' +
-        'were right, with a lower bound (one-sided, 90 %) of 0.80 or more. A kind that is not shown needs more verdicts, or a model server.',
+        `For each kind, by tier and channel: whether its findings are shown, and why. A kind is shown if at least ${MIN_PRECISION * 100} of 100 judged findings ` +
+        `were right, with a lower bound (one-sided, 90 %) of ${MIN_LOWER_BOUND.toFixed(2)} or more. A kind that is not shown needs more verdicts, or a model server.`,
       access: 'organizationOrUser',
       role: 'viewer',
       query: PrecisionQuery,

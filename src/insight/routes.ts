@@ -3,7 +3,7 @@ import { type Operation, ok, operation } from '../http/operation.ts'
 import { moment } from '../http/parameters.ts'
 import { CountAnswer, CountQuery } from './counts/model.ts'
 import type { Topic, Topics } from './digest/digest.ts'
-import { DigestAnswer, DigestQuery } from './digest/model.ts'
+import { DigestAnswer, DigestQuery, EXAMINED } from './digest/model.ts'
 import { KEYS_OF, type Key } from './model.ts'
 import type { Insight } from './service.ts'
 
@@ -55,7 +55,7 @@ export function insightOperations(insight: Insight): readonly Operation[] {
       description:
         'What grew and what fell in a period, against the period before, which has as many days: kinds of signals and areas of the product, ' +
         'with quotations; totals and outcomes. A change is shown if it is larger than the standard deviation of two random counts, the square ' +
-        'root of their sum. Everything is restricted to what the caller may see. Quotations come from the newest 20,000 signals.',
+        `root of their sum. Everything is restricted to what the caller may see. Quotations come from the newest ${EXAMINED.toLocaleString('en')} signals.`,
       access: 'organizationOrUser',
       role: 'viewer',
       reads: { action: 'insight.read' },

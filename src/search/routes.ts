@@ -3,7 +3,7 @@ import { type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, toPage } from '../http/paging.ts'
 import { moment } from '../http/parameters.ts'
 import { toHtml } from './highlight.rules.ts'
-import { FoundPassages, SearchQuery } from './model.ts'
+import { FoundPassages, RANKED, SearchQuery } from './model.ts'
 import type { Result, Search } from './service.ts'
 
 const byScore = keyset('search', ['integer', 'text', 'integer', 'integer'])
@@ -19,7 +19,7 @@ export function searchOperations(search: Search): readonly Operation[] {
       description:
         'Finds passages in messages of conversations, feedback records and transcripts that the caller may see. The best come first: by how ' +
         'near the words stand to each other, by age (half as much after 90 days), and what customers said before what agents answered. ' +
-        'The newest 1,000 matches are ranked. If nothing matches, similar words are looked for.',
+        `The newest ${RANKED.toLocaleString('en')} matches are ranked. If nothing matches, similar words are looked for.`,
       access: 'organizationOrUser',
       role: 'viewer',
       reads: { action: 'search.listed' },

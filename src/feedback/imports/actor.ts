@@ -20,15 +20,13 @@ import { parseMappingFile } from '../mapping.rules.ts'
 import { createJudge } from '../row.rules.ts'
 import { toUnderstand } from '../rules.ts'
 import { HEAD_BYTES, type Head, readHead } from './head.ts'
+import { KEPT_REFUSALS, KEPT_UNITS } from './model.ts'
 import type { Refusal } from './refused.rules.ts'
 import * as store from './store.ts'
 
 const CONTENT_TYPE = 'text/csv'
 /** A gigabyte takes minutes. */
 const MAX_TURN_MS = 6 * 60 * 60_000
-/** Refused rows that are kept, and characters of their cells. */
-export const KEPT_REFUSALS = 10_000
-const KEPT_UNITS = 16 * 1024 * 1024
 const KEPT_ROW_UNITS = 64 * 1024
 
 export type ImportActorDeps = Pick<Deps, 'storage'> & { readonly people: Pick<People, 'idsByEmail'> }

@@ -20,6 +20,10 @@ export const MAX_IMPORT_BYTES = 1024 ** 3
 /** Imports of an organization that have not ended. */
 export const MAX_OPEN_IMPORTS = 20
 export const LISTED_IMPORTS = 20
+/** Refused rows that are kept, characters of their cells, and days after the end of the import. */
+export const KEPT_REFUSALS = 10_000
+export const KEPT_UNITS = 16 * 1024 * 1024
+export const KEPT_DAYS = 7
 
 export const CreateImport = Type.Object(
   {
@@ -131,7 +135,7 @@ const members = {
   duplicates: count('Rows whose external id the source had already.'),
   refused: count('Rows that were refused.'),
   refused_kept: count(
-    'Refused rows that can be downloaded: the first 10,000 and at most 16 MiB, for 7 days after the end.',
+    `Refused rows that can be downloaded: the first ${KEPT_REFUSALS.toLocaleString('en')} and at most ${KEPT_UNITS / 1024 ** 2} MiB, for ${KEPT_DAYS} days after the end.`,
   ),
   created_at: createdAt,
   started_at: orNull(moment('A moment.'), 'When the import was started, in UTC; null before.'),

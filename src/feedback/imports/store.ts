@@ -2,6 +2,7 @@
 import type { Json, Query, Tx } from '../../platform/db/pool.ts'
 import type { MappingFile } from '../mapping.rules.ts'
 import type { Head } from './head.ts'
+import { KEPT_DAYS } from './model.ts'
 import type { Refusal } from './refused.rules.ts'
 
 export interface ImportRow {
@@ -208,7 +209,9 @@ export async function endImport(
 ): Promise<void> {
   await tx`
     update feedback_import
-    set ended_at = now(), error_code = ${errorCode}, sample = null, forget_after = now() + interval '7 days'
+    set
+      ended_at = now(), error_code = ${errorCode}, sample = null,
+      forget_after = now() + make_interval(days => ${KEPT_DAYS})
     where organization_id = ${organizationId}
       and upload_id = ${uploadId}
       and ended_at is null`

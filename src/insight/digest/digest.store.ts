@@ -3,9 +3,8 @@ import type { Tx } from '../../platform/db/pool.ts'
 import type { Days } from '../counts/counts.rules.ts'
 import type { Channel } from '../model.ts'
 import type { Fragment } from '../period.store.ts'
+import { EXAMINED } from './model.ts'
 
-/** Newest signals among which quotations are looked for. */
-const EXAMINED = 20_000
 const MAX_QUOTE = 300
 
 export interface QuotationRow {

@@ -6,6 +6,8 @@ import { MAX_DAYS } from '../counts/counts.rules.ts'
 import { CHANNELS } from '../model.ts'
 
 const MAX_QUOTATIONS = 5
+/** Newest signals among which quotations are looked for. */
+export const EXAMINED = 20_000
 
 export const DigestQuery = Type.Object({
   since: Type.Optional(

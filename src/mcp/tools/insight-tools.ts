@@ -8,6 +8,7 @@ import type { Insight } from '../../insight/service.ts'
 import { pathOf } from '../../insight/timeline/page.rules.ts'
 import { moment as momentSchema, oneOf, orNull, text } from '../../platform/validation/schema.ts'
 import { toText } from '../../search/highlight.rules.ts'
+import { RANKED } from '../../search/model.ts'
 import { MAX_QUERY } from '../../search/query.rules.ts'
 import type { Search } from '../../search/service.ts'
 import { type Tool, tool } from './tool.ts'
@@ -57,7 +58,7 @@ const searchVoice = (search: Search, linkOf: LinkOf) =>
     title: 'Search what customers said',
     description:
       'Finds passages in conversations, feedback records and transcripts, the best first, with the time and a link. All words must occur in ' +
-      'one passage; other forms of a word count. "a phrase", or, and -word work as in web search engines. The newest 1,000 matches are ' +
+      `one passage; other forms of a word count. "a phrase", or, and -word work as in web search engines. The newest ${RANKED.toLocaleString('en')} matches are ` +
       'ranked. If nothing matches, similar words are looked for. Use few distinctive words rather than a sentence.',
     changes: false,
     idempotent: true,

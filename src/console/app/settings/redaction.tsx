@@ -14,6 +14,9 @@ import { Field, slice } from './parts.tsx'
 
 type Agent = Schemas['AgentApplication']
 
+/** Characters that the service redacts on trial. */
+const MAX_TEXT = 20_000
+
 export function Redaction() {
   const filters = useFilters()
   const [round, setRound] = useState(0)
@@ -141,8 +144,11 @@ function Try({ rules }: TryProps) {
           })
         }}
       >
-        <Field label="Text" hint="A message, or JSON. It is not stored. At most 20,000 characters.">
-          <textarea name="text" rows={4} required maxLength={20_000} />
+        <Field
+          label="Text"
+          hint={`A message, or JSON. It is not stored. At most ${MAX_TEXT.toLocaleString('en')} characters.`}
+        >
+          <textarea name="text" rows={4} required maxLength={MAX_TEXT} />
         </Field>
         <Failure problem={problem} />
         <div class="row">
