@@ -10,6 +10,7 @@ import type { Identity } from '../../identity/service.ts'
 import { ensureSigningKey } from '../../identity/signing-key.ts'
 import type { Log } from '../../platform/observability/log.ts'
 import { createAdapter } from './adapter.ts'
+import { loadLibrary } from './load-library.ts'
 import { audienceOf, DEFAULT_SCOPE } from './metadata.rules.ts'
 
 export interface ProviderDeps {
@@ -119,20 +120,6 @@ export async function createProvider(deps: ProviderDeps, baseUrl: string): Promi
   const provider = new library.Provider(baseUrl, configuration)
   provider.on('server_error', (_, error) => deps.log.error({ err: error }, 'the authorization server failed'))
   return provider
-}
-
-/**
- * Loads the library. It writes to the console that it is not made for this runtime, which is known: see
- * docs/decisions/0006-sign-in.md. Logs are JSON, so the sentence goes there.
- */
-async function loadLibrary(log: Log): Promise<typeof import('oidc-provider')> {
-  const { warn } = console
-  console.warn = (text: unknown) => log.debug({ text }, 'the authorization server was loaded')
-  try {
-    return await import('oidc-provider')
-  } finally {
-    console.warn = warn
-  }
 }
 
 function cookies(): NonNullable<Configuration['cookies']> {
