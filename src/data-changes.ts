@@ -6,14 +6,14 @@ import { INSIGHT_CHANGES } from './findings/backfill.ts'
 import { COUNT_CHANGES } from './insight/counts/backfill.ts'
 import { type DataChange, runDataChange } from './platform/db/data-change.ts'
 import { participantTimeChange } from './recordings/participants.ts'
-import { SEARCH_CHANGES } from './search/backfill.ts'
+import { createSearchChanges } from './search/backfill.ts'
 import { themesChange } from './themes/feed.ts'
 
 /** A feature exports its change from its store. A change stays here until every supported older version has run it. */
-const DATA_CHANGES: readonly DataChange[] = [
+const createDataChanges = (): readonly DataChange[] => [
   sessionPeopleChange,
   participantTimeChange,
-  ...SEARCH_CHANGES,
+  ...createSearchChanges(),
   ...INSIGHT_CHANGES,
   themesChange,
   ...COUNT_CHANGES,
@@ -22,7 +22,7 @@ const DATA_CHANGES: readonly DataChange[] = [
 /** Looks every minute for a change that is not finished, and runs it. */
 export function dataChangeMaintenance(
   { sql, newId, log }: Pick<Deps, 'sql' | 'newId' | 'log'>,
-  changes: readonly DataChange[] = DATA_CHANGES,
+  changes: readonly DataChange[] = createDataChanges(),
 ): readonly MaintenanceTask[] {
   const runner = newId()
   return changes.map((change) => ({

@@ -8,62 +8,66 @@ import { lockRecords, readMessages, readSpeech } from './passages.store.ts'
 /** Messages of one session. Of longer sessions, these are the first. */
 const MESSAGES = 2_000
 
-let loading: Promise<DetectLanguage> | null = null
-const detector = () => {
-  loading ??= loadLanguage()
-  return loading
+/** They load the language detector once, when the first of them has work. */
+export function createSearchChanges(): readonly DataChange[] {
+  let loading: Promise<DetectLanguage> | null = null
+  const detector = () => {
+    loading ??= loadLanguage()
+    return loading
+  }
+  const detected = async (texts: readonly string[]) => texts.map(await detector())
+  /** Outside of any transaction. */
+  const prepare = async (): Promise<void> => void (await detector())
+  return [
+    {
+      name: 'search_of_sessions',
+      table: 'agent_session',
+      key: 'id',
+      rowsPerStep: 5,
+      prepare,
+      async change(tx, keys) {
+        const ranges = keys.map((sessionId) => ({
+          sessionId,
+          after: -1,
+          through: Number.MAX_SAFE_INTEGER,
+          late: [],
+        }))
+        const messages = textsOf(await readMessages(tx, ranges, MESSAGES))
+        const samples = [...samplesOf(messages)]
+        const languages = await detected(samples.map(([, text]) => text))
+        await writeMessages(
+          tx,
+          messages,
+          new Map(samples.map(([id], index) => [id, languages[index] ?? null])),
+        )
+      },
+    },
+    {
+      name: 'search_of_feedback',
+      table: 'feedback_record',
+      key: 'id',
+      rowsPerStep: 50,
+      prepare,
+      async change(tx, keys) {
+        const records = await lockRecords(tx, keys.map(Number))
+        const languages = await detected(recordSamples(records))
+        const byId = new Map(records.map(({ id }, index) => [id, languages[index] ?? null]))
+        await writeRecords(tx, [...byId.keys()], byId)
+      },
+    },
+    {
+      name: 'search_of_recordings',
+      table: 'recording',
+      key: 'id',
+      rowsPerStep: 2,
+      prepare,
+      async change(tx, keys) {
+        for (const id of keys) {
+          const sample = languageSample((await readSpeech(tx, id)).slice(0, 100).map(({ text }) => text))
+          const [language = null] = await detected([sample])
+          await writeSpeech(tx, id, language)
+        }
+      },
+    },
+  ]
 }
-
-const detected = async (texts: readonly string[]) => texts.map(await detector())
-
-/** Loads the language detector, outside of any transaction. */
-const prepare = async (): Promise<void> => void (await detector())
-
-export const SEARCH_CHANGES: readonly DataChange[] = [
-  {
-    name: 'search_of_sessions',
-    table: 'agent_session',
-    key: 'id',
-    rowsPerStep: 5,
-    prepare,
-    async change(tx, keys) {
-      const ranges = keys.map((sessionId) => ({
-        sessionId,
-        after: -1,
-        through: Number.MAX_SAFE_INTEGER,
-        late: [],
-      }))
-      const messages = textsOf(await readMessages(tx, ranges, MESSAGES))
-      const samples = [...samplesOf(messages)]
-      const languages = await detected(samples.map(([, text]) => text))
-      await writeMessages(tx, messages, new Map(samples.map(([id], index) => [id, languages[index] ?? null])))
-    },
-  },
-  {
-    name: 'search_of_feedback',
-    table: 'feedback_record',
-    key: 'id',
-    rowsPerStep: 50,
-    prepare,
-    async change(tx, keys) {
-      const records = await lockRecords(tx, keys.map(Number))
-      const languages = await detected(recordSamples(records))
-      const byId = new Map(records.map(({ id }, index) => [id, languages[index] ?? null]))
-      await writeRecords(tx, [...byId.keys()], byId)
-    },
-  },
-  {
-    name: 'search_of_recordings',
-    table: 'recording',
-    key: 'id',
-    rowsPerStep: 2,
-    prepare,
-    async change(tx, keys) {
-      for (const id of keys) {
-        const sample = languageSample((await readSpeech(tx, id)).slice(0, 100).map(({ text }) => text))
-        const [language = null] = await detected([sample])
-        await writeSpeech(tx, id, language)
-      }
-    },
-  },
-]

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { SettingsChange } from '../../src/agents/applications/model.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
-import { SEARCH_CHANGES } from '../../src/search/backfill.ts'
+import { createSearchChanges } from '../../src/search/backfill.ts'
 import { insertEvent, insertSession, insertSignal } from '../support/agents-http.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTenant, type Tenant } from '../support/metadata.ts'
@@ -124,7 +124,7 @@ async function conversations(bobId: string) {
     ] as const)
       await insertSignal(sql, { organizationId, applicationId, sessionId }, { occurred_at: AT(day), rating })
     made[name] = sessionId
-    await transaction(sql, (tx) => SEARCH_CHANGES[0]!.change(tx, [sessionId]))
+    await transaction(sql, (tx) => createSearchChanges()[0]!.change(tx, [sessionId]))
   }
 }
 

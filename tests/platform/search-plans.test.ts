@@ -7,7 +7,7 @@ import { runDataChange, unfinishedDataChanges } from '../../src/platform/db/data
 import type { Tx } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { SEARCH_CHANGES } from '../../src/search/backfill.ts'
+import { createSearchChanges } from '../../src/search/backfill.ts'
 import { marked } from '../../src/search/query.rules.ts'
 import { prepareSearch, rankMatches, type Wanted } from '../../src/search/search.store.ts'
 import { FIRST_WEEKS, weekLabels } from '../../src/search/weeks.rules.ts'
@@ -160,7 +160,7 @@ describe('the background change', () => {
     await createRecording(key, { transcript: [utterance(0, 1, 0, content)] })
     expect((await searchOf(key, 'eel')).matches).toBe(0)
     const options = { runner: newId(), stopping: new AbortController().signal, pauseRatio: 0 }
-    for (const change of SEARCH_CHANGES) {
+    for (const change of createSearchChanges()) {
       expect(await runDataChange(sql, change, options)).toBe('finished')
       expect(await runDataChange(sql, change, options)).toBe('finished')
     }
