@@ -21,9 +21,12 @@ export interface ProviderDeps {
   readonly fetchDocument: (url: string) => Promise<Response>
 }
 
-export const OAUTH_PATH = '/oauth'
+const OAUTH_PATH = '/oauth'
 export const AUTHORIZE_PATH = `${OAUTH_PATH}/authorize`
 export const REGISTER_PATH = `${OAUTH_PATH}/register`
+export const TOKEN_PATH = `${OAUTH_PATH}/token`
+export const REVOKE_PATH = `${OAUTH_PATH}/revoke`
+export const JWKS_PATH = `${OAUTH_PATH}/jwks`
 export const INTERACTION_PATH = `${OAUTH_PATH}/interaction`
 export const METADATA_PATH = '/.well-known/oauth-authorization-server'
 
@@ -71,10 +74,10 @@ export async function createProvider(deps: ProviderDeps, baseUrl: string): Promi
     ttl: TTL,
     routes: {
       authorization: AUTHORIZE_PATH,
-      token: `${OAUTH_PATH}/token`,
+      token: TOKEN_PATH,
       registration: REGISTER_PATH,
-      revocation: `${OAUTH_PATH}/revoke`,
-      jwks: `${OAUTH_PATH}/jwks`,
+      revocation: REVOKE_PATH,
+      jwks: JWKS_PATH,
       end_session: `${OAUTH_PATH}/end-session`,
     },
     cookies: cookies(),

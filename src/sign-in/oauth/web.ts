@@ -14,7 +14,15 @@ import { pageResponse, redirect } from '../html.ts'
 import { signInPath } from '../link.rules.ts'
 import { consentPage } from './consent.ts'
 import { audienceOf, authorizationQuery, usedMetadata } from './metadata.rules.ts'
-import { AUTHORIZE_PATH, INTERACTION_PATH, METADATA_PATH, OAUTH_PATH, REGISTER_PATH } from './provider.ts'
+import {
+  AUTHORIZE_PATH,
+  INTERACTION_PATH,
+  JWKS_PATH,
+  METADATA_PATH,
+  REGISTER_PATH,
+  REVOKE_PATH,
+  TOKEN_PATH,
+} from './provider.ts'
 import { createServer, type Server } from './server.ts'
 
 export interface OAuthPagesDeps
@@ -26,6 +34,8 @@ export interface OAuthPagesDeps
 /** Clients that register in an hour, all together. */
 const MAX_NEW_CLIENTS = 1_000
 
+const RESUMED = new RegExp(`^${AUTHORIZE_PATH}/([\\w-]+)/?$`)
+
 const HIDDEN = { parse: 'none', detail: { hide: true } } as const
 const ANY_ORIGIN = { 'access-control-allow-origin': '*' }
 const PREFLIGHT = {
@@ -35,12 +45,18 @@ const PREFLIGHT = {
   'access-control-max-age': '3600',
 }
 
+/**
+ * The library's router ignores case and trailing slashes, so an address that this function does not name must not reach it: it
+ * would pass by the limits. The library gets the paths as they are named here.
+ */
 export function oauthPages(deps: OAuthPagesDeps) {
   const app = new Elysia({ name: 'oauth', normalize: false })
   // An issuer outside makes the tokens.
   if (deps.config.oidc !== null) return app
   const page = createExchanges(deps)
   const server = createServer(deps)
+  const passOn = (url: string) =>
+    page(async (exchange) => server.call(exchange, await exchange.bytes(), { url }))
   for (const path of [METADATA_PATH, `${METADATA_PATH}/*`, '/.well-known/openid-configuration'])
     app.get(
       path,
@@ -68,11 +84,14 @@ export function oauthPages(deps: OAuthPagesDeps) {
     page((exchange) => authorize(server, exchange)),
     HIDDEN,
   )
-  app.all(
-    `${OAUTH_PATH}/*`,
-    page(async (exchange) => server.call(exchange, await exchange.bytes())),
+  app.get(
+    `${AUTHORIZE_PATH}/:uid`,
+    page((exchange) => resume(server, exchange)),
     HIDDEN,
   )
+  app.get(JWKS_PATH, passOn(JWKS_PATH), HIDDEN)
+  for (const path of [TOKEN_PATH, REVOKE_PATH]) app.post(path, passOn(path), HIDDEN)
+  for (const path of [TOKEN_PATH, REVOKE_PATH, JWKS_PATH]) app.options(path, passOn(path), HIDDEN)
   return app
 }
 
@@ -88,6 +107,13 @@ async function authorize(server: Server, exchange: Exchange): Promise<Response> 
   await exchange.countAttempt()
   const query = authorizationQuery(queryOf(exchange.request))
   return server.call(exchange, null, { url: `${AUTHORIZE_PATH}?${query}` })
+}
+
+/** Where the library goes on after the decision of the user. */
+async function resume(server: Server, exchange: Exchange): Promise<Response> {
+  const [, uid] = RESUMED.exec(pathOf(exchange.request)) ?? []
+  if (uid === undefined) throw new AppError('not_found', 'Nothing exists at this address.')
+  return server.call(exchange, null, { url: `${AUTHORIZE_PATH}/${uid}` })
 }
 
 async function register({ identity }: OAuthPagesDeps, server: Server, exchange: Exchange): Promise<Response> {
@@ -109,7 +135,8 @@ async function register({ identity }: OAuthPagesDeps, server: Server, exchange: 
   const given = parse(bytes)
   if (given === undefined) return answer(Response.json({ error: 'invalid_client_metadata' }, { status: 400 }))
   const body = new TextEncoder().encode(JSON.stringify(usedMetadata(given)))
-  return answer(await server.call(exchange, body, { headers: { 'content-type': 'application/json' } }))
+  const headers = { 'content-type': 'application/json' }
+  return answer(await server.call(exchange, body, { url: REGISTER_PATH, headers }))
 }
 
 function parse(bytes: Uint8Array): unknown {
