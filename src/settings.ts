@@ -307,7 +307,7 @@ export const SETTING_GROUPS = {
     RATE_LIMIT_FORMS: perMinute(20, 'Submitted forms for one client address a minute.'),
     RATE_LIMIT_SIGN_IN: perMinute(
       10,
-      'Requests of one client address a minute that ask for a sign-in link by mail, use a link that does not work, start OpenID Connect, or register an OAuth client.',
+      'Requests of one client address a minute that ask for a sign-in link by mail, use a link that does not work, start OpenID Connect, register an OAuth client, begin an authorization, or name a client whose metadata document must be fetched.',
     ),
     MAX_BODIES_MB: integer(
       128,

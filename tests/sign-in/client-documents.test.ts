@@ -6,23 +6,28 @@ import { createOutboundPolicy } from '../../src/platform/net/outbound-url.ts'
 import { createFetchDocument } from '../../src/sign-in/oauth/documents.ts'
 import { callNode } from '../../src/sign-in/oauth/node-bridge.ts'
 import { createProvider } from '../../src/sign-in/oauth/provider.ts'
-import { authorizePath, newProof, REDIRECT } from '../support/oauth-client.ts'
+import { authorizePath, newProof, REDIRECT, registered } from '../support/oauth-client.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
 const ID = 'https://agent.example/client.json'
 const DOCUMENT = { client_id: ID, client_name: 'Agent', redirect_uris: [REDIRECT] }
 
+let requests = 0
 let documents: ReturnType<typeof Bun.serve>
 let served: { status: number; body: string }
 let server: TestServer
 let provider: Provider
 let asked: string[]
+let allowed: number
 
 beforeAll(async () => {
   documents = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
-    fetch: () => new Response(served.body, { status: served.status }),
+    fetch: () => {
+      requests++
+      return new Response(served.body, { status: served.status })
+    },
   })
   server = await startTestServer()
 })
@@ -35,6 +40,7 @@ afterAll(async () => {
 async function authorize(document: unknown, change: Record<string, string> = {}, id = ID) {
   served = { status: 200, body: typeof document === 'string' ? document : JSON.stringify(document) }
   asked = []
+  allowed = 0
   const fetchDocument = createFetchDocument(
     createSendOutbound({ policy: createOutboundPolicy(['127.0.0.0/8']) }),
   )
@@ -46,6 +52,10 @@ async function authorize(document: unknown, change: Record<string, string> = {},
     fetchDocument: (url: string) => {
       asked.push(url)
       return fetchDocument(`http://127.0.0.1:${documents.port}/`)
+    },
+    mayFetch: async () => {
+      allowed++
+      return true
     },
   }
   provider = await createProvider(deps, 'https://earshot.example')
@@ -109,6 +119,114 @@ describe('the document of a client', () => {
         (error: { readonly code?: unknown }) => error.code,
       )
       expect(outcome).toBe('url_not_allowed')
+    }
+  })
+
+  test('is fetched once while it is fresh, and only that counts', async () => {
+    await authorize(DOCUMENT)
+    await provider.Client.find(ID)
+    expect([allowed, asked]).toEqual([1, [ID]])
+  })
+
+  test.each([
+    ['a failure', 404, 'no'],
+    ['a text that is no JSON', 200, 'no'],
+    ['a document about another client', 200, JSON.stringify({ ...DOCUMENT, client_id: 'https://x.example' })],
+  ])('%s is remembered', async (_, status, body) => {
+    served = { status, body }
+    const policy = createOutboundPolicy(['127.0.0.0/8'])
+    const fetchDocument = createFetchDocument(createSendOutbound({ policy }))
+    const url = `http://127.0.0.1:${documents.port}/${crypto.randomUUID()}`
+    const before = requests
+    const fetched = () =>
+      fetchDocument(url).then(
+        (response) => response.status,
+        () => 'failed',
+      )
+    const outcomes = [...(await Promise.all([fetched(), fetched()])), await fetched()]
+    expect(new Set(outcomes).size).toBe(1)
+    expect(requests - before).toBe(1)
+  })
+})
+
+describe('a request of anybody', () => {
+  let connections = 0
+  let listener: Bun.TCPSocketListener<undefined>
+
+  beforeAll(() => {
+    const socket = {
+      open(opened: { end(): void }) {
+        connections++
+        opened.end()
+      },
+      data() {},
+    }
+    listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket })
+  })
+  afterAll(() => listener?.stop(true))
+
+  const idOf = (name: string) => `https://127.0.0.1:${listener.port}/${name}`
+  const env = { OUTBOUND_ALLOW: '127.0.0.0/8', PUBLIC_BASE_URL: 'https://earshot.example' }
+  const ask = (to: TestServer, path: string, fields: Record<string, string>, headers = {}) =>
+    fetch(`${to.baseUrl}${path}`, { method: 'POST', body: new URLSearchParams(fields), headers })
+
+  test('for a token or a revocation opens one connection, however often it is repeated', async () => {
+    const open = await startTestServer({ beside: server, env })
+    try {
+      connections = 0
+      for (let sent = 0; sent < 5; sent++)
+        for (const path of ['/oauth/token', '/oauth/revoke']) {
+          const fields = {
+            client_id: idOf('same'),
+            grant_type: 'refresh_token',
+            refresh_token: 'x',
+            token: 'x',
+          }
+          expect((await ask(open, path, fields)).status).toBe(400)
+        }
+      expect(connections).toBe(1)
+    } finally {
+      await open.stop()
+    }
+  })
+
+  test('is limited by client address as long as a document must be fetched', async () => {
+    const limited = await startTestServer({ beside: server, env: { ...env, RATE_LIMIT_SIGN_IN: '3' } })
+    try {
+      connections = 0
+      const client_id = await registered(limited.baseUrl)
+      const named = { grant_type: 'refresh_token', refresh_token: 'x', token: 'x' }
+      const basic = { authorization: `Basic ${btoa(`${encodeURIComponent(idOf('basic'))}:x`)}` }
+      const answers = [
+        await ask(limited, '/oauth/token', { ...named, client_id: idOf('a') }),
+        await ask(limited, '/oauth/revoke', { ...named, client_id: idOf('b') }),
+        await ask(limited, '/oauth/token', { ...named, client_id: idOf('c') }),
+        await ask(limited, '/oauth/revoke', { ...named, client_id: idOf('d') }),
+        await ask(limited, '/oauth/token', named, basic),
+      ]
+      expect(answers.map(({ status }) => status)).toEqual([400, 400, 429, 429, 429])
+      expect(connections).toBe(2)
+      const [, , refused] = answers
+      expect(await refused?.json()).toEqual({ error: 'temporarily_unavailable' })
+      expect(Number(refused?.headers.get('retry-after'))).toBeWithin(1, 61)
+      expect(refused?.headers.get('access-control-allow-origin')).toBe('*')
+      expect((await ask(limited, '/oauth/token', { ...named, client_id })).status).toBe(400)
+    } finally {
+      await limited.stop()
+    }
+  })
+
+  test('for an authorization counts once', async () => {
+    const limited = await startTestServer({ beside: server, env: { ...env, RATE_LIMIT_SIGN_IN: '2' } })
+    try {
+      const statuses = []
+      for (const name of ['e', 'f', 'g']) {
+        const path = authorizePath(idOf(name), newProof().challenge)
+        statuses.push((await fetch(`${limited.baseUrl}${path}`, { redirect: 'manual' })).status)
+      }
+      expect(statuses).toEqual([400, 400, 429])
+    } finally {
+      await limited.stop()
     }
   })
 })

@@ -19,6 +19,8 @@ export interface ProviderDeps {
   readonly log: Log
   /** Fetches the metadata document of a client under the outbound policy. */
   readonly fetchDocument: (url: string) => Promise<Response>
+  /** Whether the current request may fetch a document that is not cached. */
+  readonly mayFetch: () => Promise<boolean>
 }
 
 const OAUTH_PATH = '/oauth'
@@ -89,7 +91,7 @@ export async function createProvider(deps: ProviderDeps, baseUrl: string): Promi
       dPoP: { enabled: false },
       revocation: { enabled: true, allowedPolicy: (_, client, token) => token.clientId === client.clientId },
       registration: { enabled: true, initialAccessToken: false, issueRegistrationAccessToken: false },
-      clientIdMetadataDocument: { enabled: true, ack: 'draft-02' },
+      clientIdMetadataDocument: { enabled: true, ack: 'draft-02', allowFetch: deps.mayFetch },
       resourceIndicators: {
         enabled: true,
         defaultResource: () => audience,

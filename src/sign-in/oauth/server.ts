@@ -9,6 +9,7 @@ import type { Exchange } from '../exchange.ts'
 import { pageResponse, redirect } from '../html.ts'
 import { errorPage } from '../pages.ts'
 import { createFetchDocument } from './documents.ts'
+import { createFetchLimit } from './fetch-limit.ts'
 import { type BridgedRequest, callNode, readNode } from './node-bridge.ts'
 import { createProvider, ERROR_TYPE, type ProviderDeps, SESSION_COOKIE } from './provider.ts'
 
@@ -21,6 +22,7 @@ export type Server = ReturnType<typeof createServer>
 
 export function createServer({ config, identity, log, outbound }: ServerDeps) {
   const providers = new LRUCache<string, Promise<Provider>>({ max: MAX_ISSUERS })
+  const { mayFetch, run } = createFetchLimit()
   const fetchDocument = createFetchDocument(createSendOutbound({ policy: outbound }))
 
   async function providerOf(exchange: Exchange): Promise<Provider> {
@@ -29,7 +31,7 @@ export function createServer({ config, identity, log, outbound }: ServerDeps) {
     if (existing !== undefined) return existing
     // Without `PUBLIC_BASE_URL` a client can name any host, and each costs some milliseconds.
     if (config.publicBaseUrl === null) await exchange.countAttempt()
-    const created = createProvider({ config, identity, log, fetchDocument }, baseUrl)
+    const created = createProvider({ config, identity, log, fetchDocument, mayFetch }, baseUrl)
     providers.set(baseUrl, created)
     created.catch(() => providers.delete(baseUrl))
     return created
@@ -55,9 +57,17 @@ export function createServer({ config, identity, log, outbound }: ServerDeps) {
 
   return {
     providerOf,
+    async findClient(exchange: Exchange, clientId: string) {
+      const provider = await providerOf(exchange)
+      return run(exchange.countAttempt, () => provider.Client.find(clientId))
+    },
+    /** @throws AppError 429 if the library needs the document of a client, and the client address has tried too often */
     async call(exchange: Exchange, body: Uint8Array | null, options: Overrides = {}): Promise<Response> {
       const provider = await providerOf(exchange)
-      const response = await callNode(provider.callback(), bridged(exchange, { ...options, body }))
+      const count = options.isCounted ? async () => {} : exchange.countAttempt
+      const response = await run(count, () =>
+        callNode(provider.callback(), bridged(exchange, { ...options, body })),
+      )
       dropSessionCookie(response.headers)
       if (response.status < 400 || !response.headers.get('content-type')?.startsWith(ERROR_TYPE))
         return response
@@ -92,6 +102,8 @@ interface Overrides {
   readonly url?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Uint8Array | null
+  /** The request has been counted as an attempt. */
+  readonly isCounted?: boolean
 }
 
 /**

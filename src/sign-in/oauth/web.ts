@@ -56,7 +56,10 @@ export function oauthPages(deps: OAuthPagesDeps) {
   const page = createExchanges(deps)
   const server = createServer(deps)
   const passOn = (url: string) =>
-    page(async (exchange) => server.call(exchange, await exchange.bytes(), { url }))
+    page(async (exchange) => {
+      const body = await exchange.bytes()
+      return server.call(exchange, body, { url }).catch(tooManyAttempts)
+    })
   for (const path of [METADATA_PATH, `${METADATA_PATH}/*`, '/.well-known/openid-configuration'])
     app.get(
       path,
@@ -106,7 +109,7 @@ function metadata(server: Server, exchange: Exchange): Promise<Response> {
 async function authorize(server: Server, exchange: Exchange): Promise<Response> {
   await exchange.countAttempt()
   const query = authorizationQuery(queryOf(exchange.request))
-  return server.call(exchange, null, { url: `${AUTHORIZE_PATH}?${query}` })
+  return server.call(exchange, null, { url: `${AUTHORIZE_PATH}?${query}`, isCounted: true })
 }
 
 /** Where the library goes on after the decision of the user. */
@@ -125,10 +128,7 @@ async function register({ identity }: OAuthPagesDeps, server: Server, exchange: 
   try {
     await exchange.countAttempt()
   } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    return answer(
-      Response.json({ error: 'temporarily_unavailable' }, { status: 429, headers: error.headers }),
-    )
+    return tooManyAttempts(error)
   }
   if ((await identity.oauthRecords.countNewClients()) >= MAX_NEW_CLIENTS)
     return answer(Response.json({ error: 'temporarily_unavailable' }, { status: 503 }))
@@ -137,6 +137,13 @@ async function register({ identity }: OAuthPagesDeps, server: Server, exchange: 
   const body = new TextEncoder().encode(JSON.stringify(usedMetadata(given)))
   const headers = { 'content-type': 'application/json' }
   return answer(await server.call(exchange, body, { url: REGISTER_PATH, headers }))
+}
+
+/** Programs expect JSON (RFC 6749, section 5.2). @throws any other error */
+function tooManyAttempts(error: unknown): Response {
+  if (!(error instanceof AppError && error.code === 'rate_limited')) throw error
+  const headers = { ...error.headers, ...ANY_ORIGIN }
+  return Response.json({ error: 'temporarily_unavailable' }, { status: 429, headers })
 }
 
 function parse(bytes: Uint8Array): unknown {
@@ -172,7 +179,7 @@ async function showConsent(
 async function details(server: Server, exchange: Exchange) {
   const { params } = await server.interaction(exchange)
   const provider = await server.providerOf(exchange)
-  const client = await provider.Client.find(String(params.client_id))
+  const client = await server.findClient(exchange, String(params.client_id))
   if (client === undefined) throw new AppError('not_found', 'The application is unknown by now.')
   return { provider, client, params }
 }
