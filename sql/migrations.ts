@@ -61,6 +61,7 @@ import importSources from './migrations/0074_import_sources.sql' with { type: 't
 import analysisTokens from './migrations/0076_analysis_tokens.sql' with { type: 'text' }
 import invitations from './migrations/0078_invitations.sql' with { type: 'text' }
 import nearestResponses from './migrations/0079_nearest_responses.sql' with { type: 'text' }
+import signInMails from './migrations/0080_sign_in_mails.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -122,4 +123,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 76, name: 'analysis_tokens', source: analysisTokens },
   { number: 78, name: 'invitations', source: invitations },
   { number: 79, name: 'nearest_responses', source: nearestResponses },
+  { number: 80, name: 'sign_in_mails', source: signInMails },
 ]

@@ -1,6 +1,6 @@
 /**
- * The actor of a requested mail. An address that belongs to no user gets none, and neither does one that was entered several
- * times in a short time.
+ * The actor of a requested mail. An address that belongs to no user gets none, and neither does one that got several mails in a
+ * short time.
  *
  * Delivery is at least once. A repeated delivery has the same `Message-ID` and another link; both links work until one is used.
  */
@@ -13,7 +13,7 @@ import { createMailer } from '../platform/mail/create.ts'
 import { type Mailer, RecipientRefused } from '../platform/mail/mail.ts'
 import { linkUrl } from './link.rules.ts'
 import { linkMail } from './mail.ts'
-import { selectRequest } from './store.ts'
+import { admitMail, selectRequest } from './store.ts'
 
 /** A link by mail is of no use hours later. */
 const MAX_ATTEMPTS = 12
@@ -33,11 +33,12 @@ export function signInActor(
     handlers: {
       async send_link(turn) {
         const request = await turn.step((tx) => selectRequest(tx, turn.message.id))
-        const user =
-          request === null || request.before >= MAX_MAILS
-            ? null
-            : await identity.findUserAnywhere(request.email)
-        if (request !== null && user !== null) {
+        const user = request === null ? null : await identity.findUserAnywhere(request.email)
+        if (
+          request !== null &&
+          user !== null &&
+          (await turn.step((tx) => admitMail(tx, request, MAX_MAILS)))
+        ) {
           const url = linkUrl(
             request.baseUrl,
             await identity.createLink(user.id, request.id),

@@ -6,11 +6,9 @@ export interface SignInRequest {
   readonly email: string
   readonly baseUrl: string
   readonly returnPath: string
-  /** Earlier requests for the same address in the last 15 minutes. */
-  readonly before: number
 }
 
-export async function insertRequest(tx: Tx, row: Omit<SignInRequest, 'before'>): Promise<void> {
+export async function insertRequest(tx: Tx, row: SignInRequest): Promise<void> {
   await tx`
     insert into sign_in_request (id, email, base_url, return_path)
     values (${row.id}, ${row.email}, ${row.baseUrl}, ${row.returnPath})`
@@ -18,16 +16,35 @@ export async function insertRequest(tx: Tx, row: Omit<SignInRequest, 'before'>):
 
 export async function selectRequest(query: Query, id: string): Promise<SignInRequest | null> {
   const [row] = await query<SignInRequest[]>`
-    select r.id, r.email, r.base_url as "baseUrl", r.return_path as "returnPath",
-      (
-        select count(*)::int
-        from sign_in_request e
-        where lower(e.email) = lower(r.email) and e.created_at < r.created_at
-          and e.created_at > r.created_at - interval '15 minutes'
-      ) as before
-    from sign_in_request r
-    where r.id = ${id}`
+    select id, email, base_url as "baseUrl", return_path as "returnPath"
+    from sign_in_request
+    where id = ${id}`
   return row ?? null
+}
+
+/**
+ * Admits the mail of a request, unless other requests led to `max` mails to the address in the last 15 minutes. An admitted request
+ * stays admitted. Requests without a mail do not count: a stranger who sends many would keep all mails from the address.
+ */
+export async function admitMail(
+  tx: Tx,
+  { id, email }: Pick<SignInRequest, 'id' | 'email'>,
+  max: number,
+): Promise<boolean> {
+  // One decision about an address at a time.
+  await tx`select pg_advisory_xact_lock(hashtext('sign_in_request'), hashtext(lower(${email})))`
+  const { count } = await tx`
+    update sign_in_request r
+    set mailed_at = coalesce(r.mailed_at, now())
+    where r.id = ${id} and (
+      r.mailed_at is not null
+      or (
+        select count(*)
+        from sign_in_request e
+        where lower(e.email) = lower(r.email) and e.mailed_at > now() - interval '15 minutes'
+      ) < ${max}
+    )`
+  return count === 1
 }
 
 /** Deletes up to `limit` requests of more than a day ago. */
