@@ -406,6 +406,22 @@ describe('an authorization request', () => {
     expect(answer.get('code') ?? answer.get('access_token')).toBeNull()
   })
 
+  test.each([
+    ['no challenge', { code_challenge: '', code_challenge_method: '' }],
+    ['the response type token', { response_type: 'token' }],
+    ['an error in the fragment', { response_mode: 'fragment', resource: 'https://other.example/mcp' }],
+    ['an error in a form', { response_mode: 'form_post', resource: 'https://other.example/mcp' }],
+    ['prompt=none', { prompt: 'none' }],
+  ])('with %s leads a browser without a session nowhere (open redirect)', async (_, change) => {
+    const path = authorizePath(clientId, newProof().challenge, change as Record<string, string>)
+    const { status, location, text } = await createVisitor(server.baseUrl).get(path)
+    expect([status, location]).toEqual([400, null])
+    expect(text).toContain('The request of the application is not accepted')
+    expect(text).not.toContain(REDIRECT)
+    const client = await visitor.get(path)
+    expect(client.location ?? client.text).toContain(REDIRECT)
+  })
+
   test('cannot be allowed from another page, without the token against forgery, or in another browser', async () => {
     const page = await follow(
       visitor,

@@ -11,7 +11,13 @@ import { errorPage } from '../pages.ts'
 import { createFetchDocument } from './documents.ts'
 import { createFetchLimit } from './fetch-limit.ts'
 import { type BridgedRequest, callNode, readNode } from './node-bridge.ts'
-import { createProvider, ERROR_TYPE, type ProviderDeps, SESSION_COOKIE } from './provider.ts'
+import {
+  createProvider,
+  ERROR_TYPE,
+  INTERACTION_PATH,
+  type ProviderDeps,
+  SESSION_COOKIE,
+} from './provider.ts'
 
 type ServerDeps = Pick<Deps, 'config' | 'log' | 'outbound'> & Pick<ProviderDeps, 'identity'>
 
@@ -69,9 +75,12 @@ export function createServer({ config, identity, log, outbound }: ServerDeps) {
         callNode(provider.callback(), bridged(exchange, { ...options, body })),
       )
       dropSessionCookie(response.headers)
-      if (response.status < 400 || !response.headers.get('content-type')?.startsWith(ERROR_TYPE))
-        return response
-      return pageResponse(errorPage(response.status, await response.text(), exchange), exchange.prefix)
+      if (response.status >= 400 && response.headers.get('content-type')?.startsWith(ERROR_TYPE))
+        return pageResponse(errorPage(response.status, await response.text(), exchange), exchange.prefix)
+      const isKept = options.mayLeave !== false || leadsToInteraction(response, exchange)
+      return isKept
+        ? response
+        : pageResponse(errorPage(400, notAccepted(response), exchange), exchange.prefix)
     },
     /** Ends the interaction and sends the browser back to the authorization endpoint. */
     async finish(exchange: Exchange, provider: Provider, result: InteractionResults): Promise<Response> {
@@ -104,6 +113,18 @@ interface Overrides {
   readonly body?: Uint8Array | null
   /** The request has been counted as an attempt. */
   readonly isCounted?: boolean
+  /** Whether the browser may go on to the client. If not, an error for the client is shown as a page. Default: true. */
+  readonly mayLeave?: boolean
+}
+
+const leadsToInteraction = ({ headers }: Response, { baseUrl }: Exchange) =>
+  headers.get('location')?.startsWith(`${baseUrl}${INTERACTION_PATH}/`) ?? false
+
+/** Registered addresses have no fragment, and the library sets the parameter `error`. Other parameters may be the client's. */
+function notAccepted({ headers }: Response): string {
+  const url = URL.parse(headers.get('location') ?? '')
+  const error = new URLSearchParams(url?.hash.slice(1)).get('error') ?? url?.searchParams.get('error') ?? null
+  return `The request of the application is not accepted${error === null ? '' : ` (${error})`}. Start again in the application.`
 }
 
 /**

@@ -109,7 +109,13 @@ function metadata(server: Server, exchange: Exchange): Promise<Response> {
 async function authorize(server: Server, exchange: Exchange): Promise<Response> {
   await exchange.countAttempt()
   const query = authorizationQuery(queryOf(exchange.request))
-  return server.call(exchange, null, { url: `${AUTHORIZE_PATH}?${query}`, isCounted: true })
+  const isSignedIn = (await exchange.visitor()) !== null
+  return server.call(exchange, null, {
+    url: `${AUTHORIZE_PATH}?${query}`,
+    isCounted: true,
+    // Anybody can register a client, and make links to it that fail (RFC 9700, section 4.11.2).
+    mayLeave: isSignedIn,
+  })
 }
 
 /** Where the library goes on after the decision of the user. */
