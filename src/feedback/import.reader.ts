@@ -8,6 +8,7 @@ import { createReadStream } from 'node:fs'
 import { CsvError, parse } from 'csv-parse'
 import { AppError } from '../platform/errors.ts'
 import { parseJson } from '../platform/validation/json.ts'
+import { isRefusedFile, unguardCell } from './refused-cells.rules.ts'
 import type { Row } from './row.rules.ts'
 
 /** One row, or the reason why it is refused. */
@@ -62,14 +63,18 @@ interface CsvRecord {
   readonly info: { readonly lines: number; readonly bytes: number }
 }
 
-/** @throws AppError 400 if the header is missing or not UTF-8 */
+/** The cells of a file of refused rows are given back as they were in the first file. @throws AppError 400 if the header is missing or not UTF-8 */
 export async function readCsv(bytes: Chunks, delimiter: string): Promise<Reader> {
   const records = recordsOf(bytes, delimiter)
   const first = await records.next()
   if (first.done === true) throw new AppError('validation_failed', 'The file is empty: it has no header.')
-  const header = decodeCells(first.value.record)?.map((cell) => cell.trim())
-  if (header === undefined) throw new AppError('validation_failed', 'The header is not UTF-8.')
-  return { header, rows: csvRows(records, header, first.value.info.lines) }
+  const names = decodeCells(first.value.record)?.map((cell) => cell.trim())
+  if (names === undefined) throw new AppError('validation_failed', 'The header is not UTF-8.')
+  const isRefused = isRefusedFile(names)
+  const decode = (cells: readonly Buffer[]) =>
+    isRefused ? decodeCells(cells)?.map(unguardCell) : decodeCells(cells)
+  const header = isRefused ? names.map(unguardCell) : names
+  return { header, rows: csvRows(records, header, first.value.info.lines, decode) }
 }
 
 /** All records before an error of the parser are read, so the rows of a broken file are the same each time. @throws CsvError */
@@ -101,13 +106,14 @@ async function* csvRows(
   records: AsyncGenerator<CsvRecord, undefined>,
   header: readonly string[],
   headerLines: number,
+  decode: typeof decodeCells,
 ): AsyncGenerator<ReadRow> {
   let [line, bytes] = [headerLines + 1, 0]
   try {
     for (let next = await records.next(); next.done !== true; next = await records.next()) {
       const { record, info } = next.value
       bytes = info.bytes
-      yield { line, bytes, content: csvRow(header, record) }
+      yield { line, bytes, content: csvRow(header, decode(record)) }
       line = info.lines + 1
     }
   } catch (error) {
@@ -118,15 +124,14 @@ async function* csvRows(
   }
 }
 
-function csvRow(header: readonly string[], record: readonly Buffer[]): ReadRow['content'] {
-  const values = decodeCells(record)
+function csvRow(header: readonly string[], values: readonly string[] | undefined): ReadRow['content'] {
   if (values === undefined) return { refused: 'is not UTF-8' }
-  if (record.length !== header.length)
-    return { refused: `has ${record.length} columns, but the header has ${header.length}`, values }
+  if (values.length !== header.length)
+    return { refused: `has ${values.length} columns, but the header has ${header.length}`, values }
   return { columns: header, values, isText: true }
 }
 
-function decodeCells(cells: readonly Buffer[]): string[] | undefined {
+function decodeCells(cells: readonly Buffer[]): readonly string[] | undefined {
   try {
     return cells.map((cell) => utf8.decode(cell))
   } catch {

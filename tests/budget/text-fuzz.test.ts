@@ -48,6 +48,7 @@ import { startOf as startOfStream } from '../../src/event-stream/event.rules.ts'
 import { guessDelimiter, guessMapping } from '../../src/feedback/imports/guess.rules.ts'
 import { refusedHeader, refusedLine } from '../../src/feedback/imports/refused.rules.ts'
 import { parseColumnMap, useOfColumn } from '../../src/feedback/mapping.rules.ts'
+import { guardCell, isRefusedFile, unguardCell } from '../../src/feedback/refused-cells.rules.ts'
 import { createJudge } from '../../src/feedback/row.rules.ts'
 import { checkValue } from '../../src/feedback/rules.ts'
 import { resultOf } from '../../src/findings/finding.rules.ts'
@@ -448,6 +449,11 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       read: (text) => attempt(() => parseColumnMap(text)),
     },
     useOfColumn: { length: FORM, read: (text) => attempt(() => useOfColumn(NO_COLUMNS, text)) },
+  },
+  'feedback/refused-cells.rules.ts': {
+    guardCell: { length: MEBIBYTE, starts: ['', "'"], read: guardCell },
+    unguardCell: { length: MEBIBYTE, starts: ['', "'"], read: unguardCell },
+    isRefusedFile: { length: MEBIBYTE, read: (text) => isRefusedFile([text]) },
   },
   'feedback/row.rules.ts': {
     createJudge: {

@@ -118,6 +118,31 @@ describe('a CSV file', () => {
     })
   })
 
+  test('has refused rows that are no formulas, and numbers with a sign survive them', async () => {
+    const source = await createSource(tenant.key)
+    const mapping = {
+      external_id: 'Ticket',
+      email: 'Requester',
+      columns: { Score: 'metadata:integer', Comment: 'content:string' },
+    }
+    const csv = 'Ticket,Requester,Score,Comment\nt1,nobody,-2,=1+1\nt2,nobody,+1,@home\n'
+    const { id } = await imported(csv, mapping, source)
+    const refused = await text(at(id, '/refused-rows', source))
+    expect(refused).toContain(",t1,nobody,'-2,'=1+1\r\n")
+    expect(refused).toContain(",t2,nobody,'+1,'@home\r\n")
+    const columns = { ...mapping.columns, import_line: '-', import_reason: '-' }
+    const mended = refused.replaceAll('nobody', 'ada@imports.example')
+    expect(await imported(mended, { ...mapping, columns }, source)).toMatchObject({ imported: 2, refused: 0 })
+    const { data } = (await tenant.key.get(recordsOf(source))).body
+    const values = data.map((record: { fields: { value: unknown }[] }) =>
+      record.fields.map(({ value }) => value),
+    )
+    expect(values.map((pair: unknown[]) => pair.map(String).sort()).sort()).toEqual([
+      ['-2', '=1+1'],
+      ['1', '@home'],
+    ])
+  })
+
   test('imported again is refused, or skips what it knows', async () => {
     const source = await createSource(tenant.key)
     const first = await imported('Ticket,Comment\na,one\nb,two\n', { external_id: 'Ticket' }, source)

@@ -1,5 +1,6 @@
 /** What the import guesses from the header and the first rows of a CSV file, and how it writes refused rows. */
 import { describe, expect, test } from 'bun:test'
+import { readCsv } from '../../src/feedback/import.reader.ts'
 import { guessDelimiter, guessMapping } from '../../src/feedback/imports/guess.rules.ts'
 import { HEAD_BYTES, readHead } from '../../src/feedback/imports/head.ts'
 import { refusedHeader, refusedLine } from '../../src/feedback/imports/refused.rules.ts'
@@ -135,4 +136,48 @@ test('refused rows are CSV that can be imported again', () => {
     '3,"column ""a"": no","x,y","two\nlines"\r\n',
   )
   expect(refusedLine({ line: 4, reason: 'is not UTF-8', cells: null })).toBe('4,is not UTF-8\r\n')
+})
+
+describe('a refused cell', () => {
+  const CELLS = [
+    '=1+1',
+    '+1',
+    '-2',
+    '@SUM(A1)',
+    '\t=x',
+    '\r=x',
+    "'=x",
+    "''-2",
+    "'quoted'",
+    "it's",
+    '',
+    ' =x',
+    'a=b',
+  ]
+  const read = async (csv: string) => {
+    const { header, rows } = await readCsv(new Blob([csv]).stream(), ',')
+    const [row] = await Array.fromAsync(rows)
+    return { header, values: row?.content.values }
+  }
+  const header = CELLS.map((_, index) => (index === 0 ? '=name' : `c${index}`))
+
+  test('is no formula', async () => {
+    const parsed = await read(`x\r\n${refusedLine({ line: 2, reason: '=reason', cells: CELLS })}`)
+    expect(parsed.values?.filter((cell) => /^[=+\-@\t\r]/.test(String(cell)))).toEqual([])
+    expect(refusedHeader(header)).toContain(",'=name,")
+  })
+
+  test('is imported again as it was, also if it is refused twice', async () => {
+    let [names, cells]: [readonly string[], readonly string[]] = [header, CELLS]
+    for (let times = 1; times <= 2; times++) {
+      const again = await read(refusedHeader(names) + refusedLine({ line: 2, reason: 'no', cells }))
+      ;[names, cells] = [again.header ?? [], again.values as readonly string[]]
+      expect(names.slice(2 * times)).toEqual(header)
+      expect(cells.slice(2 * times)).toEqual(CELLS)
+    }
+  })
+
+  test('of another file keeps its apostrophe', async () => {
+    expect((await read("a,b\n'=x,'-2\n")).values).toEqual(["'=x", "'-2"])
+  })
 })

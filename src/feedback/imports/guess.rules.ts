@@ -6,6 +6,7 @@ import { isEmail } from '../../platform/validation/email-address.ts'
 import { isFullDate, toUtc } from '../../platform/validation/rfc3339.ts'
 import type { MappingFile } from '../mapping.rules.ts'
 import type { FieldType } from '../model.ts'
+import { ADDED_COLUMNS } from '../refused-cells.rules.ts'
 
 const DELIMITERS = [',', ';', '\t', '|'] as const
 
@@ -22,9 +23,6 @@ export function guessDelimiter(head: string): string {
   }
   return DELIMITERS.reduce((best, one) => ((counts.get(one) ?? 0) > (counts.get(best) ?? 0) ? one : best))
 }
-
-/** Columns that the file of refused rows adds. Such a file can be mended and imported. */
-export const ADDED_COLUMNS = ['import_line', 'import_reason'] as const
 
 const ID =
   /^(?:(?:external|ticket|response|record|case|conversation|survey|message|feedback|review|issue)(?: ?(?:id|number|no|key))?|id|key|number|nr|#)$/

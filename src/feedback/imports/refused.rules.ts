@@ -1,5 +1,5 @@
 /** Writes refused rows as CSV (RFC 4180), with the line and the reason before the columns of the file. Pure. */
-import { ADDED_COLUMNS } from './guess.rules.ts'
+import { ADDED_COLUMNS, guardCell } from '../refused-cells.rules.ts'
 
 export interface Refusal {
   readonly line: number
@@ -14,6 +14,7 @@ export const refusedLine = ({ line, reason, cells }: Refusal): string =>
 
 const lineOf = (cells: readonly string[]) => `${cells.map(cellOf).join(',')}\r\n`
 
-function cellOf(cell: string): string {
+function cellOf(text: string): string {
+  const cell = guardCell(text)
   return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }

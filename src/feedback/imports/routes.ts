@@ -286,7 +286,8 @@ const refusedRows = (imports: FeedbackImports) =>
     summary: 'Download the refused rows of an import',
     description:
       'CSV (RFC 4180) with the columns `import_line` and `import_reason` before those of the file. Mended, it can be imported. Cells of rows ' +
-      'that are no UTF-8 or have more than 64 KiB are left out.',
+      'that are no UTF-8 or have more than 64 KiB are left out. An apostrophe stands before cells that a spreadsheet takes for formulas; the ' +
+      'import of the file removes it.',
     access: 'organizationOrUser',
     role: 'administrator',
     reads: { action: 'feedback_record.listed' },
