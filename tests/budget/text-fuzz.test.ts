@@ -106,7 +106,7 @@ import {
   separated,
 } from '../../src/search/passage.rules.ts'
 import { marked, searchTextOf } from '../../src/search/query.rules.ts'
-import { distanceOf, similarWords } from '../../src/search/similar.rules.ts'
+import { distanceWithin, similarWords } from '../../src/search/similar.rules.ts'
 import { linkUrl, returnPathOf, signInPath } from '../../src/sign-in/link.rules.ts'
 import { authorizationQuery, describeRedirect } from '../../src/sign-in/oauth/metadata.rules.ts'
 import { passageOf as passageOfTheme } from '../../src/themes/items.rules.ts'
@@ -764,7 +764,10 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     searchTextOf: { length: HEADER, starts: ['', '-', '"'], read: searchTextOf },
   },
   'search/similar.rules.ts': {
-    distanceOf: { length: 40, read: (text) => distanceOf(text, text.slice(1)) },
+    distanceWithin: {
+      length: 40,
+      read: (text) => distanceWithin(2, text, text.slice(1), { comparisons: 0 }),
+    },
     similarWords: { length: 40, read: (text) => [...similarWords([text], [text.slice(1)])] },
   },
   'sign-in/link.rules.ts': {

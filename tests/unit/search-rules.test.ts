@@ -1,4 +1,4 @@
-/** The rules of the search: what is indexed, what a search text asks, which words are similar, and how passages are marked. */
+/** The rules of the search: what is indexed, what a search text asks, and how passages are marked. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { visibleText } from '../../src/agents/events/visibility.ts'
@@ -27,7 +27,6 @@ import {
   withSimilar,
   wordsIn,
 } from '../../src/search/query.rules.ts'
-import { distanceOf, similarWords } from '../../src/search/similar.rules.ts'
 import { utterance } from '../support/recordings.ts'
 
 describe('a search text', () => {
@@ -70,36 +69,6 @@ describe('a query', () => {
     expect(wordsIn(query)).toEqual(["it's", 'b\\', 'late'])
     expect(withSimilar(query, new Map([['late', ['lute', "l'até"]]]))).toBe(
       "'it''s' & ( 'b\\\\' <-> ( 'lute' | 'l''até' ) )",
-    )
-  })
-})
-
-describe('similar words', () => {
-  test.each([
-    ['invioce', 'invoice', 1],
-    ['kitten', 'sitting', 3],
-    ['', 'abc', 3],
-    ['same', 'same', 0],
-  ])('%s and %s differ by %d', (a, b, distance) => {
-    expect([distanceOf(a, b), distanceOf(b, a)]).toEqual([distance, distance])
-  })
-
-  test('are the nearest, and none for a short word', () => {
-    const vocabulary = ['invoice', 'invoke', 'voice', 'export', 'thermostat', 'the']
-    expect([...similarWords(['invioce', 'teh', 'termostta'], vocabulary)]).toEqual([
-      ['invioce', ['invoice']],
-      ['termostta', ['thermostat']],
-    ])
-  })
-
-  test('property: the mask rules out no word within the distance', () => {
-    const word = fc.string({ unit: fc.constantFrom(...'abcdé'), minLength: 4, maxLength: 10 })
-    fc.assert(
-      fc.property(word, word, (a, b) => {
-        const most = a.length >= 8 ? 2 : 1
-        const isNear = distanceOf(a, b) <= most
-        expect(similarWords([a], [b]).get(a) ?? []).toEqual(isNear ? [b] : [])
-      }),
     )
   })
 })
