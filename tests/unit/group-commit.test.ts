@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
 import { createGroupCommit, type Outcome } from '../../src/platform/concurrency/group-commit.ts'
 import { eventually } from '../support/eventually.ts'
 
 interface Job {
+  readonly caller: string
   readonly key: string
   readonly value: number
 }
@@ -27,6 +29,7 @@ function committer(
     end: (outcomes?: readonly Outcome<number>[] | Error) => Promise<void>
   }[] = []
   const commit = createGroupCommit<Job, number>({
+    callerOf: (job) => job.caller,
     keyOf: (job) => job.key,
     weightOf: (job) => job.value,
     sizeOf: (job) => job.value,
@@ -64,7 +67,7 @@ const reasonOf = (promise: Promise<unknown>) =>
     () => null,
     (reason: unknown) => reason,
   )
-const job = (key: string, value: number): Job => ({ key, value })
+const job = (key: string, value: number, caller = 'caller'): Job => ({ caller, key, value })
 
 describe('group commit', () => {
   test('a second batch starts only when enough jobs wait', async () => {
@@ -84,11 +87,12 @@ describe('group commit', () => {
 
   test('other batches start beside overdue ones, up to a limit', async () => {
     const { commit, batches, values } = committer({ minWeightBeside: 5, patienceMs: 1 })
-    const results = [commit(job('a', 1)), commit(job('a', 2)), commit(job('b', 3)), commit(job('c', 4))]
+    const own = (key: string, value: number) => commit(job(key, value, key))
+    const results = [own('a', 1), own('a', 2), own('b', 3), own('c', 4)]
     expect(values()).toEqual([[1]])
     await eventually(() => batches.length > 1)
     expect(values()).toEqual([[1], [3, 4]])
-    results.push(commit(job('d', 9)))
+    results.push(own('d', 9))
     expect(values()).toEqual([[1], [3, 4]])
     await batches[0]?.end()
     await eventually(() => batches.length > 2)
@@ -217,5 +221,89 @@ describe('group commit', () => {
     const last = commit(job('f', 7))
     await batches[4]?.end()
     expect(await last).toBe(7)
+  })
+
+  test('a job of another caller is in one of the next two batches, however many jobs of one wait', async () => {
+    const { commit, batches, values } = committer({ maxBatches: 2, maxWeight: 500, maxWaitingSize: 1e9 })
+    const many = Array.from({ length: 400 }, (_, index) => commit(job(`a${index}`, 500, 'a')))
+    const other = commit(job('b', 1, 'b'))
+    expect(values()).toEqual([[500], [500]])
+    await batches[0]?.end()
+    await batches[1]?.end()
+    expect(values().slice(2).flat()).toContain(1)
+    for (let index = 2; index < batches.length; index++) await batches[index]?.end()
+    expect(await other).toBe(1)
+    expect(await Promise.all(many)).toHaveLength(400)
+  })
+
+  test('a caller whose job does not fit keeps its turn for this job', async () => {
+    const { commit, batches, values } = committer({ maxWeight: 10 })
+    const results = [commit(job('x', 3, 'x'))]
+    results.push(commit(job('b1', 1, 'b')), commit(job('a1', 10, 'a')), commit(job('a2', 2, 'a')))
+    results.push(commit(job('b2', 4, 'b')), commit(job('b3', 9, 'b')), commit(job('b4', 5, 'b')))
+    for (let index = 0; index < 5; index++) await batches[index]?.end()
+    expect(values()).toEqual([[3], [1, 4, 5], [10], [9], [2]])
+    expect(await Promise.all(results)).toHaveLength(7)
+  })
+
+  test('a caller whose batches are all overdue leaves a place to others', async () => {
+    const { commit, batches, values } = committer({ maxBatches: 2, maxWeight: 1, patienceMs: 1 })
+    const stuck = ['a1', 'a2', 'a3', 'a4', 'a5'].map((key) => commit(job(key, 1, 'a')))
+    await eventually(() => batches.length === 3)
+    const other = commit(job('b', 0, 'b'))
+    expect(values()).toEqual([[1], [1], [1], [0]])
+    for (let index = 3; index >= 0; index--) await batches[index]?.end()
+    expect(await other).toBe(0)
+    await batches[4]?.end()
+    await batches[5]?.end()
+    expect(await Promise.all(stuck)).toEqual([1, 1, 1, 1, 1])
+  })
+
+  test('callers of an overdue batch share no other batch until it ends', async () => {
+    const { commit, batches, values } = committer({ maxBatches: 2, minWeightBeside: 50, patienceMs: 1 })
+    const own = (caller: string, value: number) => commit(job(`${caller}${value}`, value, caller))
+    const results = [own('x', 1), own('a', 2), own('b', 3)]
+    await batches[0]?.end()
+    expect(values()).toEqual([[1], [2, 3]])
+    results.push(own('c', 4), own('a', 5), own('d', 6), own('b', 7))
+    for (let index = 2; index < 5; index++) {
+      await eventually(() => batches.length > index)
+      await batches[index]?.end()
+    }
+    expect(values().slice(2)).toEqual([[4, 6], [5], [7]])
+    await batches[1]?.end()
+    results.push(own('x', 8), own('a', 9), own('b', 10))
+    for (let index = 5; index < 7; index++) await batches[index]?.end()
+    expect(values().slice(5)).toEqual([[8], [9, 10]])
+    expect(await Promise.all(results)).toHaveLength(10)
+  })
+
+  test('property: callers take turns, and jobs of a key keep their order', async () => {
+    const one = fc.record({
+      caller: fc.constantFrom('a', 'b', 'c', 'd'),
+      key: fc.nat(3),
+      value: fc.integer({ min: 1, max: 12 }),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(one, { maxLength: 40 }), async (wanted) => {
+        const { commit, batches } = committer({ maxJobs: 3, maxWeight: 10 })
+        const jobs = wanted.map(({ caller, key, value }) => job(`${caller}${key}`, value, caller))
+        const results = [job('x', 1, 'x'), ...jobs].map(commit)
+        for (let index = 0; index < batches.length; index++) await batches[index]?.end()
+        await Promise.all(results)
+        const stored = batches.slice(1).map((batch) => batch.jobs)
+        expect(stored.flat()).toHaveLength(jobs.length)
+        const callers = new Set(jobs.map(({ caller }) => caller))
+        for (const caller of callers)
+          expect(
+            stored
+              .slice(0, callers.size)
+              .flat()
+              .map((each) => each.caller),
+          ).toContain(caller)
+        const inOrder = (all: readonly Job[]) => Object.groupBy(all, ({ key }) => key)
+        expect(inOrder(stored.flat())).toEqual(inOrder(jobs))
+      }),
+    )
   })
 })

@@ -192,6 +192,7 @@ function unavailable(message: string): AppError {
 function createStore(deps: IngestDeps): (job: Job) => Promise<Stored> {
   const batchDeps = { ...deps, known: createRememberedSessions() }
   return createGroupCommit<Job, Stored>({
+    callerOf: ({ key }) => key.organizationId,
     keyOf: ({ key }) => `${key.applicationId} ${key.externalSessionId}`,
     weightOf: ({ prepared }) => prepared.events.length,
     sizeOf: ({ bytes }) => bytes,

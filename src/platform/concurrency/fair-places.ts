@@ -23,12 +23,12 @@ export function createFairPlaces<P>(places: readonly P[]): FairPlaces<P> {
   const running = new Map<string, number>()
   const mostOfOneCaller = Math.max(1, places.length - 1)
 
-  const mayHaveOneMore = (caller: string) => (running.get(caller) ?? 0) < mostOfOneCaller
+  const firstOrNone = (caller: string) => ((running.get(caller) ?? 0) < mostOfOneCaller ? 0 : -1)
 
   function start(): void {
     for (const place of places) {
       if (!free.has(place)) continue
-      const waiting = queue.take(mayHaveOneMore)
+      const waiting = queue.take(firstOrNone)
       if (waiting === null) return
       void follow(place, waiting)
     }

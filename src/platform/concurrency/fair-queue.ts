@@ -2,17 +2,20 @@
 export interface FairQueue<T> {
   readonly isEmpty: boolean
   add(caller: string, item: T): void
+  /** Adds an item that comes next. */
+  addFirst(caller: string, item: T): void
   /**
    * Removes the next item. Its caller then goes to the end of the line.
-   * @param mayHaveOne callers for whom it returns false are skipped and keep their turn
+   * @param choose returns the index of the caller's item to remove, by default the first. Callers for whom it returns -1 are skipped
+   * and keep their turn.
    * @returns null if there is no item
    */
-  take(mayHaveOne?: (caller: string) => boolean): T | null
+  take(choose?: (caller: string, items: readonly T[]) => number): T | null
 }
 
 export function createFairQueue<T>(): FairQueue<T> {
   /** The callers in the order of their turns. No queue is empty. */
-  const queues = new Map<string, T[]>()
+  let queues = new Map<string, T[]>()
   return {
     get isEmpty() {
       return queues.size === 0
@@ -22,10 +25,16 @@ export function createFairQueue<T>(): FairQueue<T> {
       if (queue === undefined) queues.set(caller, [item])
       else queue.push(item)
     },
-    take(mayHaveOne = () => true) {
+    addFirst(caller, item) {
+      const items = [item, ...(queues.get(caller) ?? [])]
+      queues.delete(caller)
+      queues = new Map([[caller, items], ...queues])
+    },
+    take(choose = () => 0) {
       for (const [caller, queue] of queues) {
-        if (!mayHaveOne(caller)) continue
-        const item = queue.shift() as T
+        const index = choose(caller, queue)
+        if (index < 0) continue
+        const item = (index === 0 ? queue.shift() : queue.splice(index, 1)[0]) as T
         queues.delete(caller)
         if (queue.length > 0) queues.set(caller, queue)
         return item

@@ -2,11 +2,14 @@
  * Group commit: jobs that arrive while a transaction is running share the next one.
  *
  * - A job waits only for a free place, so an idle service adds no delay.
+ * - Callers (`callerOf`) take turns, so a job does not wait behind all jobs of another caller.
  * - Jobs with the same key (`keyOf`) run one at a time, in the order of their arrival.
  * - Every job has its own outcome. If a batch fails as a whole, its jobs are run again one by one, so a bad job fails alone.
- * - A batch that waits for a lock does not delay other batches.
+ * - A batch that waits for a lock does not delay other batches. Until it ends, its callers share no other batch, so that a caller whose
+ *   jobs wait for locks delays only itself.
  * - The queue is bounded. A job that exceeds the bound is refused at once.
  */
+import { createFairQueue } from './fair-queue.ts'
 
 export type Outcome<R> =
   | { readonly kind: 'done'; readonly result: R }
@@ -17,6 +20,8 @@ export type Outcome<R> =
   | { readonly kind: 'alone' }
 
 export interface GroupCommitOptions<J, R> {
+  /** Whose job it is. */
+  callerOf(job: J): string
   /** The thing that the job locks. */
   keyOf(job: J): string
   /** The job's share of a batch. */
@@ -32,7 +37,8 @@ export interface GroupCommitOptions<J, R> {
   readonly maxBatches: number
   /**
    * A batch that takes longer than this probably waits for a lock. It no longer counts towards `maxBatches`, so other
-   * batches can start. At most `maxBatches` batches are exempted in this way.
+   * batches can start. At most `maxBatches` batches are exempted in this way. One caller never has all places, so
+   * others can start.
    */
   readonly patienceMs: number
   /** The least weight for a batch beside a running one. A small batch costs nearly as much as a large one. */
@@ -47,6 +53,7 @@ export interface GroupCommitOptions<J, R> {
 
 interface Waiting<J, R> {
   readonly job: J
+  readonly caller: string
   readonly key: string
   readonly weight: number
   readonly size: number
@@ -56,53 +63,66 @@ interface Waiting<J, R> {
 
 /** Returns the function that runs one job. */
 export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job: J) => Promise<R> {
-  let queue: Waiting<J, R>[] = []
+  const queue = createFairQueue<Waiting<J, R>>()
   const busy = new Set<string>()
   let batches = 0
   /** Running batches that have taken longer than `patienceMs`. */
   let overdue = 0
+  /** The number of batches with jobs of a caller. */
+  const running = new Counts()
+  const runningOverdue = new Counts()
+  let waitingWeight = 0
   let waitingSize = 0
 
   /** Moves the jobs of the next batch out of the queue. Later jobs with the same key stay. */
   function take(): Waiting<J, R>[] {
     const batch: Waiting<J, R>[] = []
-    const rest: Waiting<J, R>[] = []
     const held = new Set<string>()
+    /** By caller: jobs at the head of its line that stay. */
+    const passed = new Map<string, number>()
     let weight = 0
     let size = 0
-    for (const waiting of queue) {
-      const fits =
-        batch.length === 0 ||
-        (batch.length < options.maxJobs &&
-          weight + waiting.weight <= options.maxWeight &&
-          size + waiting.size <= options.maxBatchSize)
-      if (!fits || busy.has(waiting.key) || held.has(waiting.key)) {
-        held.add(waiting.key)
-        rest.push(waiting)
-        continue
+    const fits = (waiting: Waiting<J, R>) =>
+      batch.length === 0 ||
+      (batch.length < options.maxJobs &&
+        weight + waiting.weight <= options.maxWeight &&
+        size + waiting.size <= options.maxBatchSize)
+    const choose = (caller: string, waiting: readonly Waiting<J, R>[]): number => {
+      if (!mayJoin(caller, batch)) return -1
+      const isFirst = !passed.has(caller)
+      let index = passed.get(caller) ?? 0
+      for (let one = waiting[index]; one !== undefined; one = waiting[++index]) {
+        if (busy.has(one.key) || held.has(one.key)) continue
+        if (fits(one)) break
+        held.add(one.key)
+        // It keeps its turn for this job. Otherwise its smaller jobs could always come first.
+        if (isFirst) index = waiting.length
       }
-      batch.push(waiting)
-      held.add(waiting.key)
-      weight += waiting.weight
-      size += waiting.size
+      passed.set(caller, index)
+      return index < waiting.length ? index : -1
     }
-    queue = rest
+    for (let next = queue.take(choose); next !== null; next = queue.take(choose)) {
+      batch.push(next)
+      held.add(next.key)
+      weight += next.weight
+      size += next.size
+      if (batch.length === options.maxJobs) break
+    }
+    waitingWeight -= weight
     return batch
   }
 
-  function isWorthwhile(): boolean {
-    let weight = 0
-    for (const waiting of queue) {
-      weight += waiting.weight
-      if (weight >= options.minWeightBeside) return true
-    }
-    return false
+  /** A caller with an overdue batch gets batches of its own, up to all places but one. */
+  function mayJoin(caller: string, batch: readonly Waiting<J, R>[]): boolean {
+    const owner = batch[0]?.caller ?? caller
+    if (owner !== caller) return runningOverdue.of(owner) === 0 && runningOverdue.of(caller) === 0
+    return running.of(caller) < 2 * options.maxBatches - 1
   }
 
   function start(): void {
-    while (queue.length > 0) {
+    while (!queue.isEmpty) {
       const counted = batches - Math.min(overdue, options.maxBatches)
-      if (counted >= options.maxBatches || (counted > 0 && !isWorthwhile())) return
+      if (counted >= options.maxBatches || (counted > 0 && waitingWeight < options.minWeightBeside)) return
       const batch = take()
       if (batch.length === 0) return
       void follow(batch)
@@ -111,18 +131,25 @@ export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job
 
   /** Runs a batch. The next batches start when it has ended or has taken too long. */
   async function follow(batch: readonly Waiting<J, R>[]): Promise<void> {
+    const callers = new Set(batch.map(({ caller }) => caller))
     let isOverdue = false
     const timer = setTimeout(() => {
       isOverdue = true
       overdue++
+      runningOverdue.add(callers, 1)
       start()
     }, options.patienceMs)
     batches++
+    running.add(callers, 1)
     for (const { key } of batch) busy.add(key)
     await perform(batch)
     clearTimeout(timer)
     batches--
-    if (isOverdue) overdue--
+    running.add(callers, -1)
+    if (isOverdue) {
+      overdue--
+      runningOverdue.add(callers, -1)
+    }
     for (const { key } of batch) busy.delete(key)
     start()
   }
@@ -157,7 +184,8 @@ export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job
 
   function settle(waiting: Waiting<J, R>, outcome: Outcome<R> | undefined): void {
     if (outcome?.kind === 'again') {
-      queue.unshift(waiting)
+      queue.addFirst(waiting.caller, waiting)
+      waitingWeight += waiting.weight
       return
     }
     waitingSize -= waiting.size
@@ -172,8 +200,27 @@ export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job
       return Promise.reject(options.refusal())
     waitingSize += size
     const { promise, resolve, reject } = Promise.withResolvers<R>()
-    queue.push({ job, key: options.keyOf(job), weight: options.weightOf(job), size, resolve, reject })
+    const [caller, weight] = [options.callerOf(job), options.weightOf(job)]
+    queue.add(caller, { job, caller, key: options.keyOf(job), weight, size, resolve, reject })
+    waitingWeight += weight
     start()
     return promise
+  }
+}
+
+/** How many batches each caller has. */
+class Counts {
+  readonly #counts = new Map<string, number>()
+
+  of(caller: string): number {
+    return this.#counts.get(caller) ?? 0
+  }
+
+  add(callers: ReadonlySet<string>, amount: number): void {
+    for (const caller of callers) {
+      const count = this.of(caller) + amount
+      if (count === 0) this.#counts.delete(caller)
+      else this.#counts.set(caller, count)
+    }
   }
 }
