@@ -16,6 +16,7 @@ import { ACTOR_KINDS } from './messages/all.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { createRequestWork } from './platform/concurrency/request-work.ts'
 import type { RequestWork } from './platform/concurrency/work.ts'
+import { shareFairly } from './platform/db/fair-reads.ts'
 import { connect, type Query, type Sql } from './platform/db/pool.ts'
 import type { ErrorCatalogue } from './platform/errors.ts'
 import { type NewId, newId } from './platform/ids.ts'
@@ -34,7 +35,7 @@ export interface Deps {
   readonly config: Config
   readonly servers: Servers
   readonly sql: Sql
-  /** For reads that are shown to a caller. Its connections prefer index plans and cannot write. */
+  /** For reads that are shown to a caller, in turns by organization. Its connections prefer index plans and cannot write. */
   readonly reads: Query
   readonly redis: Redis | null
   readonly notifier: Notifier
@@ -83,8 +84,9 @@ export function createContainer(
     redoable,
     statementTimeoutMs: config.databaseStatementTimeoutMs,
   })
-  const reads = connect(servers.database, {
-    max: readPoolSize(config.databasePoolSize),
+  const readConnections = readPoolSize(config.databasePoolSize)
+  const readPool = connect(servers.database, {
+    max: readConnections,
     applicationName: `${name}-reads`,
     readOnly: true,
     statementTimeoutMs: config.databaseStatementTimeoutMs,
@@ -99,7 +101,7 @@ export function createContainer(
     config,
     servers,
     sql,
-    reads,
+    reads: shareFairly(readPool, readConnections),
     redis,
     notifier,
     storage,
@@ -122,7 +124,7 @@ export function createContainer(
       textWork.close()
       requestWork.close()
       redis?.disconnect()
-      await Promise.all([sql.end({ timeout: 5 }), reads.end({ timeout: 5 })])
+      await Promise.all([sql.end({ timeout: 5 }), readPool.end({ timeout: 5 })])
     },
   }
 }

@@ -8,6 +8,7 @@ import { Gauge } from 'prom-client'
 import type { Conversations } from '../agents/reads/service.ts'
 import type { Deps } from '../container.ts'
 import type { Folders, Viewer } from '../folders/service.ts'
+import { asCaller } from '../platform/concurrency/caller.ts'
 import { createFairPlaces } from '../platform/concurrency/fair-places.ts'
 import { AppError } from '../platform/errors.ts'
 import { counterOf, type Metrics } from '../platform/observability/metrics.ts'
@@ -68,13 +69,14 @@ export function createEventStream(deps: EventStreamDeps, options: StreamOptions 
     const key = `${userId} ${after} ${upTo}`
     const known = feed.pages.get(key)
     if (known !== undefined) return known
-    const page = places.run(organizationId, () =>
+    const readPage = () =>
       store.readChanges(reads, {
         ...{ organizationId, after, upTo, limit: upTo - after },
         applications: deps.conversations.readableApplications(reads, { organizationId, userId }, undefined),
         visible: deps.folders.visibleRecording(reads, viewer),
-      }),
-    )
+      })
+    // It may begin when a page of another organization has ended.
+    const page = places.run(organizationId, () => asCaller(organizationId, readPage))
     feed.pages.set(key, page)
     // Rights may change: only a page that is being read is shared.
     const forget = () => void feed.pages.delete(key)

@@ -9,6 +9,7 @@ import { Elysia } from 'elysia'
 import type { Read } from '../audit/actions.ts'
 import type { UserPrincipal } from '../identity/authentication.ts'
 import type { Principal } from '../identity/principal.ts'
+import { asCaller } from '../platform/concurrency/caller.ts'
 import type { RequestWork } from '../platform/concurrency/work.ts'
 import type { ErrorCatalogue } from '../platform/errors.ts'
 import type { NewId } from '../platform/ids.ts'
@@ -81,7 +82,7 @@ export function mount(operations: readonly Operation[], deps: MountDeps) {
         return deps.bodies.lease(caller, async (lease) => {
           const reading = { lease, caller, work: deps.work }
           const call = createCall(operation, request, params, principal, requestId, reading)
-          const reply = await operation.handler(call)
+          const reply = await asCaller(caller, () => operation.handler(call))
           recordRead(operation, principal, params)
           return toResponse(reply, request, set)
         })

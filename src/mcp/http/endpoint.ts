@@ -11,6 +11,7 @@ import type { BodyBudget } from '../../http/body-budget.ts'
 import { createCounter, createFailureLimit } from '../../http/rate-limit.ts'
 import { REQUEST_ID_HEADER } from '../../http/request-id.ts'
 import type { Authentication, UserPrincipal } from '../../identity/authentication.ts'
+import { asCaller } from '../../platform/concurrency/caller.ts'
 import { AppError } from '../../platform/errors.ts'
 import { textResponse } from '../../platform/net/compression.ts'
 import { methodNotAllowed } from '../../platform/net/methods.ts'
@@ -77,7 +78,7 @@ function respond(request: Request, call: Call, deps: EndpointDeps, close: () => 
     .lease(caller, async (lease) => {
       const work = { caller, work: deps.requestWork }
       const body = request.method === 'POST' ? await readBody(request, lease, work) : undefined
-      const response = await run(call, body, deps)
+      const response = await asCaller(caller, () => run(call, body, deps))
       const sent = Promise.withResolvers<void>()
       begun.resolve(await shown(request, response, sent.resolve))
       await sent.promise

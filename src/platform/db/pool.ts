@@ -74,7 +74,7 @@ const READ_ONLY = {
 
 /**
  * Number of reads that the driver sends on a busy connection. With 0 they wait in the queue of the pool, and the first of them gets
- * the first free connection. So a short read does not wait behind a long one. The driver opens no transactions on such a pool, so its
+ * the first free connection. So a short read does not wait behind a long one. Organizations take turns (fair-reads.ts). The driver opens no transactions on such a pool, so its
  * handle is a `Query`.
  */
 const PIPELINED_READS = 0
