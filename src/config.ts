@@ -17,7 +17,7 @@ import { type S3Config, s3Config } from './settings-s3.ts'
 
 export { ConfigError, type S3Config }
 
-export type Role = 'all' | 'api' | 'worker'
+type Role = 'all' | 'api' | 'worker'
 
 export interface Config {
   readonly role: Role
@@ -127,7 +127,7 @@ export type TranscribeConfig =
       readonly environment: Readonly<Record<string, string>>
     }
 
-export interface RecorderConfig {
+interface RecorderConfig {
   readonly name: 'attendee' | 'vexa' | 'recall'
   /** Without a trailing slash. */
   readonly url: string

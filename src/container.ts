@@ -66,7 +66,7 @@ export interface ContainerOptions {
 }
 
 /** Connections for reads, in addition to `DATABASE_POOL_SIZE`. They open when first needed. */
-export function readPoolSize(poolSize: number): number {
+function readPoolSize(poolSize: number): number {
   return Math.ceil(poolSize / 2)
 }
 

@@ -22,7 +22,7 @@ export function readCorpus(folder = FOLDER): readonly Row[] {
     .flatMap((name) => parseRows(name, readFileSync(join(folder, name), 'utf8')))
 }
 
-export function parseRows(file: string, content: string): readonly Row[] {
+function parseRows(file: string, content: string): readonly Row[] {
   return content.split('\n').flatMap((line, index) => {
     if (line === '') return []
     const [labels = '', channel = '', text = '', ...rest] = line.split('\t')

@@ -23,7 +23,7 @@ export interface ReadItem {
   readonly pieces: readonly ReadPiece[]
 }
 
-export interface ReadPiece {
+interface ReadPiece {
   readonly piece: Piece
   readonly embedding: Float32Array
   readonly input: Float32Array

@@ -212,7 +212,7 @@ export async function runAlone(
 }
 
 /** Claims the actor. `dead`: takes it from a dead worker. @returns null if another worker has it */
-export async function acquire(context: Context, key: ActorKey, dead: boolean): Promise<Held | null> {
+async function acquire(context: Context, key: ActorKey, dead: boolean): Promise<Held | null> {
   const { sql, worker, options } = context
   if (dead) return takeOver(sql, worker, key, options.leaseMs)
   return (await claim(sql, worker, [key]))[0] ?? null

@@ -28,7 +28,7 @@ export interface Context {
  * Tells the dispatcher that a key is no longer in hand. `seen` is the number of the newest message that was read (0: none).
  * If a wake-up for a later message arrived meanwhile, the dispatcher starts the key again.
  */
-export type Leave = (key: ActorKey, seen: number) => void
+type Leave = (key: ActorKey, seen: number) => void
 
 /** How an activation starts others. */
 export interface Handover {

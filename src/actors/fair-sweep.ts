@@ -35,7 +35,7 @@ export async function keepSharing(context: Context, dispatcher: Dispatcher): Pro
 }
 
 /** One sweep, beginning with the organization `from`. @returns the organization at which the next sweep begins */
-export async function shareOnce(context: Context, dispatcher: Dispatcher, from: string): Promise<string> {
+async function shareOnce(context: Context, dispatcher: Dispatcher, from: string): Promise<string> {
   const pools = dispatcher.fullPools()
   if (pools.length === 0) return from
   const waiting = await organizationsWaiting(context.sql, from, ORGANIZATIONS)

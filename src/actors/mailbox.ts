@@ -34,7 +34,7 @@ export async function send(tx: Query, newMessages: readonly NewMessage[]): Promi
  * everything from a watermark, and only if sender and turn lock the same domain row first. Then the turn of a waiting message
  * has not read yet.
  */
-export function sendUnlessWaiting(tx: Query, newMessages: readonly NewMessage[]): Promise<readonly WakeUp[]> {
+function sendUnlessWaiting(tx: Query, newMessages: readonly NewMessage[]): Promise<readonly WakeUp[]> {
   return send(
     tx,
     newMessages.map((newMessage) => ({ ...newMessage, unlessWaiting: true })),

@@ -170,7 +170,7 @@ export type GiveUp<P = Json> = (
   error: string,
 ) => Promise<'handled' | 'dead_letter'>
 
-export interface DefinitionBase {
+interface DefinitionBase {
   readonly kind: string
   /** The check of each type's payload. Absent: payloads are not checked. */
   readonly payloads?: ReadonlyMap<string, TypeCheck<TSchema>>

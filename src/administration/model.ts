@@ -85,12 +85,12 @@ const members = {
   attempts: Type.Integer({ minimum: 0, description: 'Failed attempts' }),
 }
 
-export const WaitingMessage = named(
+const WaitingMessage = named(
   'WaitingMessage',
   Type.Object({ ...members, availableAt: moment('When the next attempt is due, or was') }),
 )
 
-export const DeadLetter = named(
+const DeadLetter = named(
   'DeadLetter',
   Type.Object({ ...members, deadSince: moment('When the message was given up') }),
 )

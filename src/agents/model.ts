@@ -17,7 +17,7 @@ import {
 export const MAX_EVENTS_PER_REQUEST = 500
 export const MAX_REQUEST_BYTES = 2 * 1024 * 1024
 export const MAX_EVENT_BYTES = 256 * 1024
-export const MAX_CONTEXT_PROPERTIES = 50
+const MAX_CONTEXT_PROPERTIES = 50
 export const MAX_PARTICIPANTS_PER_REQUEST = 500
 /** Most participants of a session over all its requests. Every read and write of the session includes them. */
 export const MAX_PARTICIPANTS_PER_SESSION = 1_000
@@ -46,7 +46,7 @@ export const SIGNAL_SOURCES = ['explicit_feedback', 'qualitative_inference'] as 
 export type SignalSource = (typeof SIGNAL_SOURCES)[number]
 
 /** Kinds that older versions inferred. They are no longer written. As filters they stand for the kinds that replaced them. */
-export const FORMER_KINDS = ['user_sentiment', 'resolved', 'unresolved', 'repeated_question'] as const
+const FORMER_KINDS = ['user_sentiment', 'resolved', 'unresolved', 'repeated_question'] as const
 
 /** Users give `message_feedback` explicitly. The other kinds are inferred. */
 export const SIGNAL_KINDS = ['message_feedback', ...KINDS, ...FORMER_KINDS] as const

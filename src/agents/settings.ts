@@ -6,7 +6,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { named, oneOf, orNull, text, uuid } from '../platform/validation/schema.ts'
 import { BOUNDARIES } from './model.ts'
 
-export const MAX_RETENTION_DAYS = 3650
+const MAX_RETENTION_DAYS = 3650
 
 const Pattern = text('An RE2 pattern: 1 to 1000 characters.', {
   minLength: 1,

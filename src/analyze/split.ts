@@ -11,7 +11,7 @@ const ABBREVIATION = /(?:^|[\s("'])(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|approx|e\.g|
 const LOOK_BACK = 12
 
 /** UTF-16 code units that are read of all texts together: a conversation of four hours. */
-export const MAX_READ = 200_000
+const MAX_READ = 200_000
 
 /** The non-empty sentences of a text in order, without white space around them. */
 export function splitSentences(text: string): readonly string[] {

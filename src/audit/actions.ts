@@ -1,5 +1,5 @@
 /** The closed list of what the audit log records. The word before the point is the kind of the object. */
-export const CHANGES = [
+const CHANGES = [
   'member.created',
   'member.updated',
   'member.deleted',
@@ -53,7 +53,7 @@ export const CHANGES = [
 ] as const
 
 /** Reads of personal content by users. */
-export const READS = [
+const READS = [
   'agent_session.read',
   'agent_session.listed',
   'feedback_record.read',

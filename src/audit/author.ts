@@ -1,6 +1,6 @@
 /** Who is behind an entry of the audit log. */
 export const PRINCIPAL_KINDS = ['user', 'api_key', 'operator'] as const
-export type PrincipalKind = (typeof PRINCIPAL_KINDS)[number]
+type PrincipalKind = (typeof PRINCIPAL_KINDS)[number]
 
 /** Who did something, and by which request. */
 export interface Author {

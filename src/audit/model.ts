@@ -14,7 +14,7 @@ const AuditAction = named(
   ),
 )
 
-export const AuditEntry = named(
+const AuditEntry = named(
   'AuditEntry',
   Type.Object({
     id: uuid('Identifies the entry'),

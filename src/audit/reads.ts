@@ -16,7 +16,7 @@ const MAX_PENDING = 10_000
 /** Rows that one statement inserts. */
 const ROWS = 1_000
 
-export interface ReadBy {
+interface ReadBy {
   readonly organizationId: string
   readonly userId: string
 }

@@ -34,7 +34,7 @@ export function withBar(part: number, text: string, width = Number.POSITIVE_INFI
 }
 
 /** Such as `[████████······]  57 %`. @param part from 0 to 1 */
-export function bar(part: number, width = BAR_WIDTH): string {
+function bar(part: number, width = BAR_WIDTH): string {
   const full = Math.floor(part * width)
   return `[${'█'.repeat(full)}${'·'.repeat(width - full)}] ${percentOf(part)}`
 }

@@ -10,19 +10,19 @@ import type { RetryOptions } from './retry.ts'
 
 const RECORDINGS = '/v3/rest/recordings'
 
-export interface NewRecording {
+interface NewRecording {
   readonly displayName: string
   readonly folderIds: readonly string[]
   readonly externalId: string
 }
 
-export interface Media {
+interface Media {
   readonly fileName: string
   /** Bytes. */
   readonly fileSize: number
 }
 
-export type Phase = 'waiting' | 'processing' | 'encoding' | 'ready' | 'failed' | 'cancelled'
+type Phase = 'waiting' | 'processing' | 'encoding' | 'ready' | 'failed' | 'cancelled'
 
 export interface UploadStatus {
   readonly uploadId: string
@@ -32,7 +32,7 @@ export interface UploadStatus {
   readonly errorCode: string | null
 }
 
-export interface CreatedUpload extends UploadStatus {
+interface CreatedUpload extends UploadStatus {
   /** A secret: never printed, never stored. */
   readonly uploadUrl: string
   readonly timeoutSeconds: number

@@ -44,7 +44,7 @@ export interface SessionUploadStatus {
   readonly session: SessionCounts | null
 }
 
-export interface CreatedSessionUpload extends SessionUploadStatus {
+interface CreatedSessionUpload extends SessionUploadStatus {
   /** A secret: never printed, never stored. */
   readonly uploadUrl: string
   readonly timeoutSeconds: number

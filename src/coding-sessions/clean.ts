@@ -9,9 +9,9 @@ import type { Part } from './event.rules.ts'
 /** UTF-16 code units. */
 export const MAX_TEXT = 256 * 1024
 export const MAX_RESULT = 16 * 1024
-export const MAX_INPUT = 64 * 1024
+const MAX_INPUT = 64 * 1024
 /** Names, ids, titles. */
-export const MAX_NAME = 512
+const MAX_NAME = 512
 const MARGIN = 4 * 1024
 
 export interface Cleaner {

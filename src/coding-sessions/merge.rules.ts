@@ -18,9 +18,9 @@ import { eventIdOf, hashOf } from './event-id.rules.ts'
 import { closed, isCopyOf, isNothing, join, type OpenEvent, unitsOf } from './open-event.rules.ts'
 
 /** Events. */
-export const MAX_OPEN = 512
+const MAX_OPEN = 512
 /** UTF-16 code units of content. */
-export const MAX_OPEN_UNITS = 8 * 1024 * 1024
+const MAX_OPEN_UNITS = 8 * 1024 * 1024
 /** Contents without an id whose repetitions are counted. Beyond it the oldest is forgotten. */
 const MAX_COUNTED = 100_000
 /** Turns that can be undone together. */

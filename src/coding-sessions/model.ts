@@ -18,7 +18,7 @@ import { EVENT_KINDS, FORMATS, ROLES } from './event.rules.ts'
 
 /** Bytes of a JSON request. Larger files go by an upload. */
 export const MAX_BODY_BYTES = 4 * 1024 * 1024
-export const MAX_EVENTS = 5_000
+const MAX_EVENTS = 5_000
 
 const optionalText = (description: string, maxLength: number) =>
   Type.Optional(text(`${description} 1 to ${maxLength} characters.`, { minLength: 1, maxLength }))
@@ -35,7 +35,7 @@ const tokens = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description }))
 
 /** What the uploader may state about a session. */
-export const labelMembers = {
+const labelMembers = {
   title: optionalText('Title of the session.', 255),
   agent: AGENT,
   repo: optionalText('The repository, such as its URL.', 512),
@@ -47,7 +47,7 @@ export const labelMembers = {
   ),
 }
 
-export const NormalizedEvent = Type.Object({
+const NormalizedEvent = Type.Object({
   id: optionalText('Your id of the event, unique in the session. Default: computed from the content.', 512),
   kind: Type.Optional(oneOf(EVENT_KINDS, 'What happened. Default: `message`.')),
   role: Type.Optional(oneOf(ROLES, 'Who caused it. Default: by `kind`; `assistant` for messages.')),
@@ -117,7 +117,7 @@ const usageMembers = {
   reasoningTokens: count('Tokens of reasoning.'),
 }
 
-export const CodingSessionUsage = named(
+const CodingSessionUsage = named(
   'CodingSessionUsage',
   Type.Object(usageMembers, {
     description:

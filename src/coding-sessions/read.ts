@@ -24,13 +24,13 @@ const READERS: Readonly<Record<Format, Reader>> = {
 /** Units of about 10 ns for each character of a line: parsing, hashing and copying. */
 const UNITS_PER_CHARACTER = 4
 
-export interface LinesInput {
+interface LinesInput {
   readonly format: Format
   readonly lines: readonly FileRecord[]
   readonly rules: SecretRules
 }
 
-export interface FileInput extends LinesInput {
+interface FileInput extends LinesInput {
   readonly labels: Labels
   readonly externalSessionId?: string | undefined
 }

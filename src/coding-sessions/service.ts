@@ -98,7 +98,7 @@ export function createCodingSessions(deps: CodingSessionsDeps) {
  * Stores a session, or what is new of one that is known. The same input twice adds nothing.
  * @throws AppError 400 `validation_failed`, `coding_session_empty`, `request_too_costly`; those of `SessionUploads.bind`
  */
-export async function uploadCodingSession(
+async function uploadCodingSession(
   deps: CodingSessionsDeps,
   viewer: store.Viewer,
   input: UploadCodingSession,

@@ -17,7 +17,7 @@ export interface Customer {
 }
 
 /** One line of a conversation or call: its sign, and its text. */
-export interface Line {
+interface Line {
   readonly sign: '>' | '<' | '*' | '+' | '-' | '~'
   readonly text: string
 }

@@ -4,7 +4,7 @@ import type { Query, Tx } from '../platform/db/pool.ts'
 import type { Change, StreamState } from './event.rules.ts'
 
 /** Entries that one statement numbers. */
-export const NUMBERED_TOGETHER = 1_000
+const NUMBERED_TOGETHER = 1_000
 
 export interface OpenedStream extends StreamState {
   readonly isComplete: boolean

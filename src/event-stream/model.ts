@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { moment, named, oneOf, uuid } from '../platform/validation/schema.ts'
 
 /** What a change is about. The triggers of `sql/migrations/0062_event_stream.sql` write these. */
-export const CHANGE_TYPES = [
+const CHANGE_TYPES = [
   'agent_session.created',
   'agent_session.ended',
   'agent_session.abandoned',

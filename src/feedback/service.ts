@@ -20,7 +20,7 @@ import { API_TYPE, CreateRecord, type CreateSource } from './model.ts'
 import { personIdOf, type RecordFilter, recordDraft, toUnderstand } from './rules.ts'
 import * as store from './store.ts'
 
-export type { CreatedRow, RecordRow, SourceRow, TimePosition } from './store.ts'
+export type { CreatedRow, RecordRow, SourceRow } from './store.ts'
 export type Feedback = ReturnType<typeof createFeedback>
 
 /** Deletes the records of a person in the caller's transaction. @returns the number of deleted records */

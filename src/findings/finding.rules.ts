@@ -77,7 +77,7 @@ export function resultOf(
 }
 
 /** Who read the subject: the analyser that was asked, or another one in its place. */
-export function versionOf({ analyzer }: Pick<Insight, 'analyzer'>, asked: Version): Version {
+function versionOf({ analyzer }: Pick<Insight, 'analyzer'>, asked: Version): Version {
   const { name, version } = analyzer ?? asked
   return { name, version }
 }

@@ -4,7 +4,7 @@ import type { Version } from './finding.rules.ts'
 import * as store from './findings.store.ts'
 
 export type { Stored } from './findings.store.ts'
-export { NEVER_ANALYSED, type Reading, saveReadings } from './save.ts'
+export { NEVER_ANALYSED, saveReadings } from './save.ts'
 
 /** What is stored of sessions, by id, for `saveReadings`. To be read behind the sessions' row locks. */
 export function readSessionFindings(

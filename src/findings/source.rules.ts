@@ -6,7 +6,7 @@ import { type Draft, type Quoted, type Result, resultOf, type Version } from './
 import type { Place, Source } from './source.ts'
 
 /** Messages or turns of a subject that are read beside the first: the newest. */
-export const NEWEST = 200
+const NEWEST = 200
 
 export interface Item {
   readonly said: Said

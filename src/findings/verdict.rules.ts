@@ -2,7 +2,7 @@
 import type { Kind } from '../analyze/insight.ts'
 
 export const VERDICTS = ['right', 'wrong'] as const
-export type VerdictWord = (typeof VERDICTS)[number]
+type VerdictWord = (typeof VERDICTS)[number]
 
 /** What a person says about a finding. */
 export interface Judgement {

@@ -11,13 +11,13 @@ import { baseUrlOf } from './base-url.ts'
 
 type BaseConfig = Pick<Config, 'publicBaseUrl'>
 
-export const CSRF_HEADER = 'x-csrf-token'
+const CSRF_HEADER = 'x-csrf-token'
 
 /** Methods that change nothing (RFC 9110, section 9.2.1). */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /** The name of a cookie. A browser accepts `__Host-` only over https, from this very host and for the whole of it. */
-export function cookieName(name: string, isSecure: boolean): string {
+function cookieName(name: string, isSecure: boolean): string {
   return isSecure ? `__Host-${name}` : name
 }
 

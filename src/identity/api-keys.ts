@@ -9,7 +9,7 @@ import { nameOf } from '../platform/validation/names.ts'
 import * as store from './credentials.store.ts'
 import { createKey } from './keys.ts'
 
-export type NewApiKey = store.ApiKey & { readonly apiKey: string }
+type NewApiKey = store.ApiKey & { readonly apiKey: string }
 
 export interface ApiKeys {
   createApiKey(organizationId: string, name: string, also?: Alongside<NewApiKey>): Promise<NewApiKey>

@@ -16,7 +16,7 @@ import type { GoodToken, Tokens } from './tokens.ts'
 import { type Membership, type Memberships, selectAdmission, touchUserToken } from './user-tokens.store.ts'
 
 export type OrganizationPrincipal = Extract<Principal, { kind: 'organization' }>
-export type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
+type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
 export type UserPrincipal = Extract<Principal, { kind: 'user' }>
 
 /**
@@ -32,7 +32,7 @@ export interface PagePrincipal {
 }
 
 /** One sentence for the caller: why a token was refused. */
-export interface Refusal {
+interface Refusal {
   readonly refused: string
 }
 
@@ -221,12 +221,9 @@ function namesIds({ subject, tokenId }: GoodToken): boolean {
 
 /**
  * The organization that a user acts in: the wanted one, or the only one. Invitations count only if there is nothing else, so that no
- * organization can take a user away from another by adding them. Exported for its table test.
+ * organization can take a user away from another by adding them.
  */
-export function pickOrganization(
-  { memberships }: Memberships,
-  wanted: WantedOrganization,
-): Membership | Refusal {
+function pickOrganization({ memberships }: Memberships, wanted: WantedOrganization): Membership | Refusal {
   if (typeof wanted === 'string') {
     const named = memberships.find(({ organizationId }) => organizationId === wanted.toLowerCase())
     return named === undefined

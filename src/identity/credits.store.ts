@@ -2,7 +2,7 @@
 import { asMicroseconds, behind, type TimeSlice } from '../platform/db/keyset.ts'
 import type { Query } from '../platform/db/pool.ts'
 
-export interface CreditEntry {
+interface CreditEntry {
   readonly id: string
   /** Units added, or taken if negative. */
   readonly amount: number

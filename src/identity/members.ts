@@ -23,7 +23,7 @@ import { noMember } from './user-tokens.ts'
 export type { Member, MemberRow } from './members.store.ts'
 
 /** Content that only one user can see. */
-export interface PrivateContent {
+interface PrivateContent {
   /** `recordings` counts recordings that no other user can see. */
   count(
     tx: Tx,

@@ -10,7 +10,7 @@ import { named, oneOf, trimmedText } from '../platform/validation/schema.ts'
 const SECONDS_A_DAY = 86_400
 const MIN_LIFETIME_SECONDS = 60
 /** Ten years. */
-export const MAX_LIFETIME_DAYS = 3_650
+const MAX_LIFETIME_DAYS = 3_650
 export const DEFAULT_LIFETIME_SECONDS = 30 * SECONDS_A_DAY
 
 const Uuid = (description: string) => Type.String({ format: 'uuid', description })

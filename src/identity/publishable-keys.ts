@@ -16,7 +16,7 @@ export type { PublishableKey } from './publishable-keys.store.ts'
 /** A forgotten key stays in old pages. More keys than this are usually forgotten ones. */
 export const MAX_PUBLISHABLE_KEYS = 10
 
-export interface NewPublishableKey {
+interface NewPublishableKey {
   readonly name: string
   /** Checked by the caller: scheme, host and port. */
   readonly origins: readonly string[]

@@ -33,7 +33,7 @@ export type { Member, Organization, User } from './store.ts'
 
 export type IdentityDeps = Pick<Deps, 'sql' | 'notifier' | 'config' | 'clock' | 'newId' | 'log'>
 
-export interface NewUser {
+interface NewUser {
   readonly email: string
   readonly name: string
   /** Default: analyst. */

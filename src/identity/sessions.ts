@@ -13,17 +13,16 @@ import * as store from './sessions.store.ts'
 import { type OrganizationOfUser, selectOrganizationsOf, selectUserAnywhere, type User } from './store.ts'
 
 export type { UserSession } from './sessions.store.ts'
-export type { OrganizationOfUser } from './store.ts'
 
 const SECONDS_A_DAY = 86_400
 export const SESSION_SECONDS = 30 * SECONDS_A_DAY
-export const LINK_SECONDS = 15 * 60
+const LINK_SECONDS = 15 * 60
 /** Sessions of one user that are listed. */
 const MAX_LISTED = 100
 /** Characters of `User-Agent` that are kept. */
 const MAX_USER_AGENT = 300
 
-export interface NewSession {
+interface NewSession {
   readonly id: string
   /** The value of the cookie. It is never stored. */
   readonly secret: string

@@ -34,7 +34,7 @@ const KEY_SET_TIMEOUT_MS = 5_000
 const KEY_SET_UNREACHABLE = new Set(['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID', 'ERR_JOSE_GENERIC'])
 
 /** The user of a valid token. Own tokens carry the user's id, an issuer's tokens an e-mail address. */
-export type Subject = { readonly userId: string } | { readonly email: string }
+type Subject = { readonly userId: string } | { readonly email: string }
 
 /** A token with a valid signature, issuer, audience and expiry. PostgreSQL knows whether it was revoked. */
 export interface GoodToken {
@@ -46,7 +46,7 @@ export interface GoodToken {
   readonly issuedAt: Date | null
 }
 
-export type Verdict =
+type Verdict =
   | GoodToken
   /** One sentence for the caller. */
   | { readonly refused: string }

@@ -17,7 +17,7 @@ import { DEFAULT_LIFETIME_SECONDS } from './model.ts'
 import type { SignedToken, Tokens, UnsignedToken } from './tokens.ts'
 import * as store from './user-tokens.store.ts'
 
-export type { UserToken, UserTokenFilter, UserTokenRow } from './user-tokens.store.ts'
+export type { UserToken, UserTokenRow } from './user-tokens.store.ts'
 
 export interface UserTokens {
   /** Signs a token. The caller stores its row. @throws Error if an issuer is configured */

@@ -27,7 +27,7 @@ export interface ImportCounts {
   readonly refused: number
 }
 
-export interface Refused {
+interface Refused {
   readonly line: number
   readonly reason: string
 }

@@ -31,7 +31,7 @@ interface Asked {
   readonly call: string
 }
 
-export interface CallToApprove {
+interface CallToApprove {
   readonly principal: UserPrincipal
   readonly tool: string
   readonly question: string

@@ -2,7 +2,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 
 /** More would fill the context of a model. Every tool limits its lists so that its answers stay below. */
-export const MAX_RESULT_CHARACTERS = 60_000
+const MAX_RESULT_CHARACTERS = 60_000
 
 /** The value, structured and as text for clients that read only text. */
 export function succeeded(value: object): CallToolResult {

@@ -48,7 +48,7 @@ export function inputArguments({ container }: MediaFacts, path: string): readonl
 }
 
 /** Removes tags from every output, because they may contain a location. */
-export const ANONYMOUS = ['-map_metadata', '-1', '-map_chapters', '-1'] as const
+const ANONYMOUS = ['-map_metadata', '-1', '-map_chapters', '-1'] as const
 
 /** MP4 with its index at the start, or M4A for audio only. */
 export function encodeArguments(facts: MediaFacts, { video, audio }: Conversion): readonly string[] {

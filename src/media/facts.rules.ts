@@ -90,7 +90,7 @@ export const PROBE_ARGUMENTS: readonly string[] = [
   ].join(':'),
 ]
 
-export interface VideoStream {
+interface VideoStream {
   /** Index of the stream in the file. */
   readonly index: number
   readonly codec: string
@@ -102,7 +102,7 @@ export interface VideoStream {
   readonly frameRate: number | null
 }
 
-export interface AudioStream {
+interface AudioStream {
   readonly index: number
   readonly codec: string
   readonly channels: number

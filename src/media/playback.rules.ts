@@ -9,7 +9,7 @@ import type { MediaFacts } from './facts.rules.ts'
 import type { Container } from './rules.ts'
 
 /** `encode`: decode and encode again; `copy`: move into another container unchanged; null: no such stream. */
-export type Treatment = 'copy' | 'encode' | null
+type Treatment = 'copy' | 'encode' | null
 
 export type Playback =
   | { readonly kind: 'as_is' }

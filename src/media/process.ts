@@ -15,7 +15,7 @@ import { createWaveform, makePoster, type Source } from './previews.ts'
 import type { Probe } from './probe.ts'
 import type { MediaPrograms } from './programs.ts'
 
-export interface ProcessOptions {
+interface ProcessOptions {
   /** An existing folder. Its files may be stored under a second name. */
   readonly folder: string
   readonly signal: AbortSignal

@@ -19,7 +19,7 @@ import {
 } from './status.rules.ts'
 
 /** What is left to do after the end. */
-export type Duty = 'leave' | 'media' | 'delete'
+type Duty = 'leave' | 'media' | 'delete'
 
 export interface JoinState extends Timed {
   readonly recorder: RecorderName

@@ -32,7 +32,7 @@ const FieldType = named(
   ),
 )
 
-export const MANAGERS = ['customer', 'integration', 'service'] as const
+const MANAGERS = ['customer', 'integration', 'service'] as const
 export type ManagedBy = (typeof MANAGERS)[number]
 
 const Name = trimmedText('Case-sensitive.', MAX_NAME)

@@ -16,13 +16,11 @@ import { mayChangeFields, mayRename } from './rules.ts'
 import * as store from './store.ts'
 
 export {
-  type MetadataRecord,
   RecordInput,
   type RecordingMetadata,
   ValueInput,
 } from './model.ts'
 export { DuplicateExternalId, isTakenMeanwhile } from './records.ts'
-export type { NumberedPage } from './store.ts'
 export type Metadata = ReturnType<typeof createMetadata>
 
 export interface MetadataDeps {

@@ -8,7 +8,7 @@
 import type { SpanKind } from './model.ts'
 
 /** Meaning → attributes. */
-export const ATTRIBUTES = {
+const ATTRIBUTES = {
   session: [
     'gen_ai.conversation.id',
     'session.id',

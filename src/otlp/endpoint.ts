@@ -21,7 +21,7 @@ import type { Encoding } from './decode.ts'
 import { MAX_REQUEST_BYTES } from './model.ts'
 import type { AgentPrincipal, Traces } from './service.ts'
 
-export const TRACES_PATH = '/v1/traces'
+const TRACES_PATH = '/v1/traces'
 
 type EndpointDeps = Pick<Deps, 'config' | 'redis' | 'clock' | 'errors' | 'log'> & {
   readonly identity: Authentication

@@ -88,7 +88,7 @@ export interface SpanFeedback {
   readonly comment?: string
 }
 
-export interface SpanUser {
+interface SpanUser {
   readonly id: string
   readonly name?: string
   readonly email?: string

@@ -17,7 +17,7 @@ import { createTraceWork, type Piece, type ReadTraces, traceLoad } from './work.
 
 export type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
 
-export interface TraceBody {
+interface TraceBody {
   readonly parts: Uint8Array[]
   readonly encoding: Encoding
 }

@@ -31,8 +31,8 @@ interface Turn {
 }
 
 /** The ids of the messages of a turn, for feedback that comes another way. `spanId` is that of its outermost span. */
-export const questionId = (traceId: string, spanId: string): string => `${traceId}-${spanId}-question`
-export const answerId = (traceId: string, spanId: string): string => `${traceId}-${spanId}-answer`
+const questionId = (traceId: string, spanId: string): string => `${traceId}-${spanId}-question`
+const answerId = (traceId: string, spanId: string): string => `${traceId}-${spanId}-answer`
 
 /** The sessions that a trace speaks in: usually one. Turns without a conversation id belong to a session named after the trace. */
 export function sessionsOf(spans: readonly KeptSpan[]): readonly SessionPart[] {

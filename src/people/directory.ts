@@ -23,12 +23,12 @@ import { type Merge, type Mover, mergePeople } from './merge.ts'
 import type { PutPerson } from './model.ts'
 import { type CompanyInput, decideCompany, personDraft } from './rules.ts'
 
-export type { PersonFilter, PersonRef, PersonRow } from './directory.store.ts'
+export type { PersonRef, PersonRow } from './directory.store.ts'
 export type { Erasure } from './erasure.store.ts'
 export type Directory = ReturnType<typeof createDirectory>
 
 /** Erases the references of one feature to a person. @returns how many there were */
-export type Eraser = (tx: Tx, organizationId: string, personId: number) => Promise<number>
+type Eraser = (tx: Tx, organizationId: string, personId: number) => Promise<number>
 
 export type DirectoryDeps = Pick<Deps, 'sql' | 'reads' | 'newId' | 'log' | 'notifier'> & {
   /** Keyed by the name under which the receipt counts the erased references. */

@@ -21,7 +21,7 @@ import {
 /** RFC 1035 section 2.3.4, in the text form. */
 const MAX_DOMAIN = 253
 
-export const BOUNDARIES = ['external', 'internal'] as const
+const BOUNDARIES = ['external', 'internal'] as const
 export type Boundary = (typeof BOUNDARIES)[number]
 
 /** Labels with dots between them, in Unicode or as in DNS; no scheme, port or path. */

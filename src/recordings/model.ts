@@ -21,8 +21,8 @@ import { MAX_TRANSCRIPT_BYTES, SuppliedTranscript } from '../transcripts/model.t
 
 export const DEFAULT_SOURCE = 'api'
 /** In code points. */
-export const MAX_SOURCE = 64
-export const MAX_SUMMARY = 100_000
+const MAX_SOURCE = 64
+const MAX_SUMMARY = 100_000
 const MAX_FOLDERS = 1_000
 const MAX_PARTICIPANTS = 1_000
 /** The largest transcript plus room for all other members. */

@@ -27,7 +27,7 @@ export interface PlayerUrls extends PlaybackUrl {
 }
 
 /** The media of a recording. */
-export interface PlayableAsset {
+interface PlayableAsset {
   readonly id: string
   readonly displayName: string | null
   readonly assetStatus: AssetStatus | null
@@ -35,7 +35,7 @@ export interface PlayableAsset {
   readonly assetContentType: string | null
 }
 
-export interface PreviewableAsset extends PlayableAsset {
+interface PreviewableAsset extends PlayableAsset {
   readonly assetWaveformKey: string | null
   readonly assetPosterKey: string | null
 }

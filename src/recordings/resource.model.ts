@@ -159,7 +159,7 @@ export const Recording = named(
 )
 export type Recording = Static<typeof Recording>
 
-export const RecordingItem = named(
+const RecordingItem = named(
   'RecordingItem',
   Type.Object({
     id: uuid('Id of the recording.'),

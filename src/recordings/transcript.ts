@@ -5,7 +5,7 @@
 import type { Query, Tx } from '../platform/db/pool.ts'
 import * as store from './transcript.store.ts'
 
-export type { Subject, Summarized, Transcription, Untranscribed } from './transcript.store.ts'
+export type { Subject, Transcription, Untranscribed } from './transcript.store.ts'
 
 /**
  * waiting | failed → queued.

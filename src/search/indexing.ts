@@ -11,9 +11,6 @@ import {
 } from './passage.rules.ts'
 import * as store from './passages.store.ts'
 
-/** Languages of texts, as ISO 639-1 codes; null where one cannot be told. */
-export type Languages = (texts: readonly string[]) => readonly (string | null)[]
-
 interface Message extends Omit<store.MessageRow, 'content'> {
   readonly text: string
 }

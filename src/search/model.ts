@@ -29,7 +29,7 @@ export const SearchQuery = Type.Object({
   until: Type.Optional(momentParameter('Said before this time.')),
 })
 
-export const FoundPassage = named(
+const FoundPassage = named(
   'FoundPassage',
   Type.Object({
     channel: oneOf(

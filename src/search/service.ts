@@ -50,7 +50,7 @@ export interface SearchRequest {
 }
 
 /** A result, and the time to which ages were counted on its page. */
-export type After = readonly [microseconds: number, score: string, id: number, isCorrected: number]
+type After = readonly [microseconds: number, score: string, id: number, isCorrected: number]
 
 /** A passage with its place in the order. */
 export interface Result extends Shown {

@@ -13,7 +13,7 @@ import { MAX_NAME } from '../platform/validation/names.ts'
 type OpenIdSettings = NonNullable<Config['openId']>
 
 /** What the browser keeps while its user is at the provider. */
-export interface Attempt {
+interface Attempt {
   readonly state: string
   readonly nonce: string
   readonly verifier: string

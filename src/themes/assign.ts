@@ -19,7 +19,7 @@ import { centred, DIMENSIONS, sumOf, vectorBytes } from './vector.rules.ts'
 /** Items that a turn makes, and changes that it looks at. */
 export const MAX_ASSIGNED = 200
 /** An item that is not nearer than this to any theme stays in the pool. */
-export const FLOOR = 0.45
+const FLOOR = 0.45
 
 /** What a turn of `assign` has to do. */
 export interface Work extends Difference {

@@ -3,7 +3,7 @@ import type { Channel } from '../insight/model.ts'
 import { stemsOf } from './words.rules.ts'
 
 /** Items of one conversation, feedback record or recording. */
-export const MAX_ITEMS = 5
+const MAX_ITEMS = 5
 /** Of a quotation, what is compared. */
 const MAX_TEXT = 300
 

@@ -25,9 +25,9 @@ import { emptySum, sumBytes, sumOf, vectorOf } from './vector.rules.ts'
 /** Newest items of the pool that are compared: the work grows with the square. */
 const POOL = 2_000
 /** Groups nearer than this are joined to one theme. */
-export const CUT = 0.4
+const CUT = 0.4
 /** Themes nearer than this are merged. */
-export const MERGE = 0.4
+const MERGE = 0.4
 /** Themes of an organization. */
 export const MAX_THEMES = 1_000
 /** Members of a theme that may be given up for a new one. */

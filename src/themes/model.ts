@@ -18,7 +18,7 @@ import {
 } from '../platform/validation/schema.ts'
 
 export const SORTS = ['rising', 'count'] as const
-export const TITLE_MAKERS = ['terms', 'model', 'person'] as const
+const TITLE_MAKERS = ['terms', 'model', 'person'] as const
 
 const period = {
   channel: Type.Optional(oneOf(CHANNELS, 'Count items of this channel only. Default: all.')),

@@ -10,7 +10,7 @@ import { findTitle, keptThemes, lockProgress } from './themes.store.ts'
 import { vectorOf } from './vector.rules.ts'
 
 /** Items that a turn moves. */
-export const BATCH = 1_000
+const BATCH = 1_000
 
 export interface Moved {
   readonly touched: readonly Touched[]

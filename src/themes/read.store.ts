@@ -6,7 +6,7 @@ import { asMicroseconds } from '../platform/db/keyset.ts'
 import type { Query } from '../platform/db/pool.ts'
 import { EARLIER_WEEKS, RECENT_DAYS } from './trend.rules.ts'
 
-export type Fragment = PendingQuery<Row[]>
+type Fragment = PendingQuery<Row[]>
 
 /** Days in UTC as `YYYY-MM-DD`: `since` is included, `until` is not. */
 export interface Days {

@@ -10,7 +10,7 @@ export interface PostOptions extends OpenAiServer {
   readonly retry?: RetryPolicy
 }
 
-export interface RetryPolicy {
+interface RetryPolicy {
   /** Of one request: 20 minutes of audio on a machine that needs as long as the audio plays. */
   readonly timeoutMs: number
   /** Pause before each retry, unless the server states one. */

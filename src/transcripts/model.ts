@@ -57,13 +57,13 @@ export const SuppliedTranscript = Type.Unsafe<unknown>({
 export const TRANSCRIPT_TYPES = ['utterance', 'monologue'] as const
 export type TranscriptType = (typeof TRANSCRIPT_TYPES)[number]
 
-export const EXPORT_FORMATS = ['json', 'vtt', 'srt', 'txt'] as const
+const EXPORT_FORMATS = ['json', 'vtt', 'srt', 'txt'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
 const recordingId = uuid('Id of the recording.')
 
 /** One entry of a transcript in a response. */
-export const TranscriptEntry = named(
+const TranscriptEntry = named(
   'TranscriptEntry',
   Type.Object({
     recordingId,

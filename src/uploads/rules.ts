@@ -36,8 +36,6 @@ export const UPLOAD_EVENTS = {
   processAgain: { from: ['failed'], to: 'processing' },
 } as const satisfies Readonly<Record<string, Move>>
 
-export type UploadEvent = keyof typeof UPLOAD_EVENTS
-
 /** Events of processing. The code that processes the file changes the asset itself. */
 export type ProcessingEvent = 'encode' | 'ready' | 'fail' | 'giveUp'
 

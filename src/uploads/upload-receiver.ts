@@ -53,7 +53,7 @@ export interface UploadReceiver {
 }
 
 /** The pace is a tenth of what the slowest mobile network carries. */
-export const UPLOAD_RECEIVER_LIMITS: UploadReceiverLimits = {
+const UPLOAD_RECEIVER_LIMITS: UploadReceiverLimits = {
   pace: { bytes: 32 * 1024, ms: 120_000 },
   graceMs: 5_000,
 }

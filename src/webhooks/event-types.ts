@@ -173,7 +173,7 @@ export const EVENT_TYPES = {
   ping: { summary: 'A test that was asked for', data: Ping },
 } as const satisfies Readonly<Record<string, EventType>>
 
-export const ALL_TYPES = '*'
+const ALL_TYPES = '*'
 
 /** What a subscription may name. A ping needs no subscription. */
 export const SUBSCRIBABLE = [

@@ -20,7 +20,7 @@ import { type CreateWebhook, MAX_WEBHOOKS, type RecoverWebhook, type UpdateWebho
 import { createSecretSeal, newSecret } from './signing.ts'
 import * as store from './subscriptions.store.ts'
 
-export type { DeliveryFilter, DeliveryRow } from './log.store.ts'
+export type { DeliveryRow } from './log.store.ts'
 export type { WebhookRow } from './subscriptions.store.ts'
 export type Webhooks = ReturnType<typeof createWebhooks>
 

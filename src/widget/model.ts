@@ -11,11 +11,11 @@ import {
   uuid,
 } from '../platform/validation/schema.ts'
 
-export const MAX_KEY_NAME = 255
-export const MAX_ORIGINS = 20
+const MAX_KEY_NAME = 255
+const MAX_ORIGINS = 20
 const MAX_ORIGIN = 300
 /** In code points. */
-export const MAX_COMMENT = 2000
+const MAX_COMMENT = 2000
 const MAX_ID = 255
 
 export const CreatePublishableKey = Type.Object(

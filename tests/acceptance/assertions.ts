@@ -16,7 +16,7 @@ export interface Target {
 }
 
 /** The members of `credentials.json` that are used here. */
-export interface Credentials {
+interface Credentials {
   readonly apiKey: string
   readonly agentKey: string
   readonly agentSecret: string

@@ -8,10 +8,10 @@ import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprot
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { EARSHOT } from '../support/executable.ts'
 
-export type Action = 'accept' | 'decline' | 'cancel'
+type Action = 'accept' | 'decline' | 'cancel'
 
 /** What a tool answered. */
-export interface ToolAnswer {
+interface ToolAnswer {
   readonly isError: boolean
   readonly text: string
   // biome-ignore lint/suspicious/noExplicitAny: what comes over the wire is for the test to judge
@@ -28,7 +28,7 @@ export interface ToolClient {
   close(): Promise<void>
 }
 
-export interface ListedTool {
+interface ListedTool {
   readonly name: string
   readonly description?: string | undefined
   readonly annotations?: Readonly<Record<string, unknown>> | undefined

@@ -23,7 +23,7 @@ export type CoalescedMistake =
   | 'the long turn does not check what arrived meanwhile'
 
 /** `guarded`: one statement, conditional on what was read or remembered. `locked`: a transaction that begins with the row lock. */
-export type Way = 'guarded' | 'locked'
+type Way = 'guarded' | 'locked'
 
 export interface SenderOptions {
   readonly way: Way

@@ -25,7 +25,7 @@ export interface Model<S> {
   isGoal(state: S): boolean
 }
 
-export interface Violation {
+interface Violation {
   readonly rule: string
   /** The labels of the steps from the initial state to the violation. */
   readonly trace: readonly string[]
@@ -37,7 +37,7 @@ export interface Exploration {
 }
 
 /** Thrown if the model has too many states: a check must end in seconds. */
-export class TooManyStates extends Error {
+class TooManyStates extends Error {
   override readonly name = 'TooManyStates'
 }
 

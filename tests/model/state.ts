@@ -65,7 +65,7 @@ export type Place =
   | 'leaving'
   | 'failing'
 
-export const PLACES: readonly Place[] = [
+const PLACES: readonly Place[] = [
   'idle',
   'called',
   'claiming',
@@ -109,7 +109,7 @@ export interface Sender {
   readonly seq: number
 }
 
-export interface Ghost {
+interface Ghost {
   readonly head: number
   readonly released: boolean
 }

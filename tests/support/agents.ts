@@ -158,7 +158,7 @@ const TABLES = [
 ] as const
 
 /** Every row that ingestion and its actors write, as text. */
-export async function conversationRows(sql: Sql): Promise<readonly string[]> {
+async function conversationRows(sql: Sql): Promise<readonly string[]> {
   const tables = await Promise.all(
     TABLES.map(async (table) => {
       const rows = await sql<{ row: string }[]>`select t::text as row from ${sql(table)} t order by 1`

@@ -4,7 +4,7 @@
  */
 import type { Sql } from '../../src/platform/db/pool.ts'
 
-export const BURST_START = '2026-03-01T00:00:00Z'
+const BURST_START = '2026-03-01T00:00:00Z'
 
 export interface BurstOwner {
   readonly organizationId: string

@@ -3,7 +3,7 @@ import type { Page, Request } from 'playwright-core'
 import type { Chromium } from './chromium.ts'
 import { eventually } from './eventually.ts'
 
-export interface Exchange {
+interface Exchange {
   /** Path and query. */
   readonly url: string
   readonly status: number

@@ -2,7 +2,7 @@
 import { createSocket } from 'node:dgram'
 
 /** What the server knows about a name: addresses, an empty answer, a failure, or no answer at all. */
-export type Zone = readonly string[] | 'nothing' | 'no such name' | 'failure' | 'silence'
+type Zone = readonly string[] | 'nothing' | 'no such name' | 'failure' | 'silence'
 
 export interface DnsServer {
   /** For `createResolve({ servers })`. */

@@ -1,7 +1,7 @@
 /** A client of `GET /v3/rest/stream`: reads server-sent events as a browser does. */
 import { type Credential, credentialHeaders } from './server.ts'
 
-export interface StreamedEvent {
+interface StreamedEvent {
   readonly event: string
   readonly id: string
   // biome-ignore lint/suspicious/noExplicitAny: what comes over the wire is for the test to judge

@@ -12,7 +12,7 @@ export interface FakeTicket {
   comments: FakeComment[]
 }
 
-export interface FakeComment {
+interface FakeComment {
   id: number
   author_id: number
   public: boolean

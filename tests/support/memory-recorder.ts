@@ -9,7 +9,7 @@ import {
   type Utterance,
 } from '../../src/meetings/recorder.ts'
 
-export interface MemoryBot {
+interface MemoryBot {
   readonly id: string
   readonly request: JoinRequest
   report: BotReport

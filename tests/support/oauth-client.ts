@@ -71,10 +71,10 @@ export async function follow(visitor: Visitor, start: Seen, baseUrl: string): Pr
   return seen
 }
 
-export const fieldOf = (page: string, name: string) =>
+const fieldOf = (page: string, name: string) =>
   new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? ''
 
-export const actionOf = (page: string) => /action="([^"]*)"/.exec(page)?.[1] ?? ''
+const actionOf = (page: string) => /action="([^"]*)"/.exec(page)?.[1] ?? ''
 
 /** The signed-in user decides on the page of a request. @returns the address that the browser is sent to */
 export async function decide(

@@ -4,7 +4,7 @@
  */
 import { connect } from 'node:net'
 
-export interface RawResponse {
+interface RawResponse {
   readonly status: number
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>

@@ -20,7 +20,7 @@ export const secondsOf = (path: string) =>
   Number(runTool('ffprobe', '-v', 'error', '-show_entries', 'format=duration', '-of', 'csv=p=0', path))
 
 /** One request as the server received it. */
-export interface SpeechRequest {
+interface SpeechRequest {
   readonly method: string
   readonly path: string
   readonly authorization: string | null

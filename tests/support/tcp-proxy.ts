@@ -9,7 +9,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
  * - `silent`: forwards nothing in either direction and closes nothing, as a firewall that forgot a connection does.
  * - `deaf`: requests arrive, but their answers are lost. So the request takes effect, and the client does not learn it.
  */
-export type Line = 'good' | 'silent' | 'deaf'
+type Line = 'good' | 'silent' | 'deaf'
 
 export interface TcpProxy {
   readonly port: number

@@ -26,7 +26,7 @@ const word = fc.oneof(
 )
 
 /** Text that PostgreSQL can store and that is not blank. */
-export const spokenText = fc
+const spokenText = fc
   .array(word, { minLength: 1, maxLength: 6 })
   .map((words) => words.join(' ').replaceAll('\0', ''))
   .filter((text) => /\S/.test(text) && text.isWellFormed())

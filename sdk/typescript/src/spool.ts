@@ -11,7 +11,7 @@ export interface Spool {
   remove(numbers: readonly number[]): void
 }
 
-export interface SpooledEvent {
+interface SpooledEvent {
   readonly members: SessionMembers
   readonly number: number
   readonly json: string

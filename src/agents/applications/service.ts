@@ -38,7 +38,6 @@ import {
 import { changeSettings, checkName, type Outcome, strangers, usagePeriod } from './rules.ts'
 import * as store from './store.ts'
 
-export type { IngestApplication } from './store.ts'
 export type Applications = ReturnType<typeof createApplications>
 
 export interface ApplicationsDeps {

@@ -36,7 +36,7 @@ export interface EventBody {
   readonly visible?: true
 }
 
-export interface SanitizedFeedback {
+interface SanitizedFeedback {
   readonly targetEventExternalId?: string
   readonly rating?: Rating
   /** True where the feedback was sent without rating, labels and comment, which retracts earlier revisions. Otherwise absent. */
@@ -129,7 +129,7 @@ function sanitizeFeedback(
  * Sanitises the context of a session or of an event. An environment that the settings list stays unredacted, because later requests
  * are checked against it.
  */
-export function sanitizeContext(context: Context, settings: SanitizeSettings, redactor: Redactor): Context {
+function sanitizeContext(context: Context, settings: SanitizeSettings, redactor: Redactor): Context {
   const pick = picker(redactor)
   const { environment } = context
   const listed = environment !== undefined && settings.allowedEnvironments.includes(environment)

@@ -8,7 +8,7 @@ import { LRUCache } from 'lru-cache'
 import { createSharedLoad } from '../../platform/concurrency/shared-load.ts'
 import type { IngestApplication } from '../applications/store.ts'
 
-export interface FoundApplication {
+interface FoundApplication {
   readonly application: IngestApplication
   /** False where the application was read just now. */
   readonly remembered: boolean

@@ -104,7 +104,7 @@ export interface EnvironmentSource extends WithEnvironment {
 }
 
 /** The environment of an event: its own, or else that of the request, or else that of the stored session. */
-export function resolveEnvironment(
+function resolveEnvironment(
   event: WithEnvironment,
   request: WithEnvironment,
   storedEnvironment: string | null,

@@ -7,7 +7,7 @@ import { COMPARED_REVISIONS } from './append.rules.ts'
 import type { Ingest } from './service.ts'
 
 /** A short conversation with feedback. It works unchanged with the demo application. */
-export const INGEST_EXAMPLE: IngestRequest = {
+const INGEST_EXAMPLE: IngestRequest = {
   agentKey: 'demo',
   externalSessionId: 'chat-2041',
   status: 'ended',

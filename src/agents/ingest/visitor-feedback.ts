@@ -8,7 +8,7 @@ import type { Applications } from '../applications/service.ts'
 import type { Ingest } from './service.ts'
 import { findTarget } from './visitor-feedback.store.ts'
 
-export interface VisitorFeedback {
+interface VisitorFeedback {
   readonly organizationId: string
   readonly applicationId: string
   readonly keyId: string
@@ -20,7 +20,7 @@ export interface VisitorFeedback {
 }
 
 /** `unknown`: the session or its response is not stored, or not yet. `refused`: it never will be accepted. */
-export type VisitorOutcome = 'stored' | 'unknown' | 'refused'
+type VisitorOutcome = 'stored' | 'unknown' | 'refused'
 export type StoreVisitorFeedback = (feedback: VisitorFeedback) => Promise<VisitorOutcome>
 
 interface Parts {

@@ -19,7 +19,7 @@ import {
 } from './prepare.ts'
 import { checkRequest, parseAppendRequest, parseRequest } from './request.rules.ts'
 
-export interface IngestInput extends SettingsVersion {
+interface IngestInput extends SettingsVersion {
   /** The body as sent. */
   readonly parts: Uint8Array[]
   readonly applicationId: string
@@ -27,7 +27,7 @@ export interface IngestInput extends SettingsVersion {
   readonly appends: boolean
 }
 
-export interface JudgedRequest {
+interface JudgedRequest {
   /** The key as sent; null where it is no text. It is checked before the rest of the request. */
   readonly agentKey: string | null
   readonly outcome: { readonly prepared: PreparedRequest } | { readonly refusal: ErrorData }

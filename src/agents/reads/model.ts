@@ -111,7 +111,7 @@ const StoredFeedback = named(
 )
 
 /** A stored event: sanitised, in its newest revision. */
-export const StoredEvent = named(
+const StoredEvent = named(
   'StoredAgentEvent',
   Type.Object({
     ...Event.properties,

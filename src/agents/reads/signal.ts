@@ -3,7 +3,7 @@ import type { Tier } from '../../analyze/insight.ts'
 import type { Channel } from '../../insight/model.ts'
 import type { Rating, SignalKind, SignalSource } from '../model.ts'
 
-export interface Evidence {
+interface Evidence {
   readonly quote: string
   readonly messageId?: string
   readonly recordId?: number

@@ -18,7 +18,7 @@ export function readNormalized(line: string, clean: Cleaner): readonly Fact[] {
   return members === null ? [{ fact: 'skip' }] : readNormalizedEvent(members, clean)
 }
 
-export function readNormalizedEvent(members: Members, clean: Cleaner): readonly Fact[] {
+function readNormalizedEvent(members: Members, clean: Cleaner): readonly Fact[] {
   const kind = EVENT_KINDS.find((known) => known === (members.kind ?? 'message'))
   const role = ROLES.find((known) => known === (members.role ?? roleOf(kind)))
   if (kind === undefined || role === undefined) return [{ fact: 'skip' }]

@@ -74,7 +74,7 @@ function refusalOf(error: unknown): Partial<Pick<Schemas['Error'], 'code' | 'mes
 }
 
 /** Leaves for the sign-in page, which leads back here. */
-export function signIn(): void {
+function signIn(): void {
   const here = `${location.pathname.slice(PREFIX.length)}${location.search}`
   location.assign(`${PREFIX}/sign-in?${new URLSearchParams({ to: here })}`)
 }

@@ -16,7 +16,7 @@ import {
 import { CATEGORIES, FIELD_TYPES, Field } from '../model.ts'
 
 /** 1 GiB. */
-export const MAX_IMPORT_BYTES = 1024 ** 3
+const MAX_IMPORT_BYTES = 1024 ** 3
 /** Imports of an organization that have not ended. */
 export const MAX_OPEN_IMPORTS = 20
 export const LISTED_IMPORTS = 20
@@ -55,7 +55,7 @@ export type CreateImport = Readonly<Static<typeof CreateImport>>
 
 const column = (description: string) => Type.Optional(Type.String({ description }))
 
-export const ImportMapping = named(
+const ImportMapping = named(
   'FeedbackImportMapping',
   Type.Object(
     {
@@ -89,7 +89,7 @@ export const StartImport = Type.Object(
 )
 export const PreviewImport = Type.Object({ mapping: ImportMapping }, { additionalProperties: false })
 
-export const IMPORT_PHASES = [
+const IMPORT_PHASES = [
   'waiting',
   'reading',
   'mapping',
@@ -99,7 +99,7 @@ export const IMPORT_PHASES = [
   'cancelled',
 ] as const
 export type ImportPhase = (typeof IMPORT_PHASES)[number]
-export const IMPORT_ERRORS = [
+const IMPORT_ERRORS = [
   'upload_failed',
   'upload_expired',
   'processing_failed',

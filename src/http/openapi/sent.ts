@@ -3,7 +3,7 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import { exampleOf } from './example.ts'
 
 /** A request that the service sends. */
-export interface SentRequest {
+interface SentRequest {
   readonly summary: string
   /** Shape of the member `data` of its body. */
   readonly data: TSchema

@@ -54,7 +54,7 @@ export interface Connected {
   readonly headers: Readonly<Record<string, string>>
 }
 
-export interface SourceAnswer {
+interface SourceAnswer {
   readonly json: unknown
   readonly bytes: number
 }

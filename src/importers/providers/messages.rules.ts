@@ -15,7 +15,7 @@ export interface HelpDeskMessage {
   readonly author: Author | null
 }
 
-export interface Author {
+interface Author {
   readonly id: string
   readonly name?: string | null | undefined
   readonly email?: string | null | undefined

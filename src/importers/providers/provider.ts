@@ -17,7 +17,7 @@ export interface Item {
   readonly key: string
 }
 
-export interface Page<I extends Item> {
+interface Page<I extends Item> {
   readonly items: readonly I[]
   /** Where the next page begins. */
   readonly cursor: string | null
@@ -44,7 +44,7 @@ export interface Provider<I extends Item> {
   conversation(http: SourceHttp, item: I): Promise<ImportedConversation | null>
 }
 
-export interface Connection {
+interface Connection {
   /** Without a trailing slash. */
   readonly url: string
   readonly account: string | null

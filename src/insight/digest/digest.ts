@@ -12,7 +12,7 @@ export interface Pair {
   readonly before: number
 }
 
-export interface Quotation extends Omit<QuotationRow, 'topic'> {
+interface Quotation extends Omit<QuotationRow, 'topic'> {
   readonly path: string
 }
 

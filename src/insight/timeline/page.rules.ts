@@ -8,7 +8,7 @@ const ORDER: readonly Channel[] = ['feedback', 'conversation', 'recording']
 export type Place = readonly [moment: string, channel: Channel, id: string]
 
 /** Negative where `a` comes first: newest first. */
-export function compare(a: Place, b: Place): number {
+function compare(a: Place, b: Place): number {
   if (a[0] !== b[0]) return a[0] > b[0] ? -1 : 1
   const [rankA, rankB] = [ORDER.indexOf(a[1]), ORDER.indexOf(b[1])]
   return rankA === rankB ? compareIds(a[1], a[2], b[2]) : rankA - rankB

@@ -5,7 +5,7 @@
 import type { Query } from '../../platform/db/pool.ts'
 
 /** Passages that an entry shows. */
-export const PASSAGES = 5
+const PASSAGES = 5
 /** Messages of a session, and utterances of a recording, among which the passages are looked for. */
 const SEARCHED_MESSAGES = 100
 const SEARCHED_UTTERANCES = 500

@@ -33,7 +33,7 @@ export interface TimelineRequest extends Period {
 }
 
 /** Something that the person said. */
-export interface Passage {
+interface Passage {
   readonly text: string
   /** In a conversation. */
   readonly messageId: string | null

@@ -7,7 +7,7 @@ import type { RequestWork } from '../../platform/concurrency/work.ts'
 import { AppError } from '../../platform/errors.ts'
 
 /** Files of sessions that are larger come by `earshot agent-session upload`. */
-export const MAX_BODY_BYTES = 1024 * 1024
+const MAX_BODY_BYTES = 1024 * 1024
 /** Names, texts, lists and objects. Copying more out of the parsing thread would take several milliseconds. */
 const MAX_BODY_VALUES = 30_000
 

@@ -3,7 +3,7 @@ import type { Static, TObject } from '@sinclair/typebox'
 import type { UserPrincipal } from '../../identity/authentication.ts'
 
 /** A call whose arguments are valid and whose objects exist. Nothing has been changed yet. */
-export interface PreparedCall {
+interface PreparedCall {
   /** What the user is asked, such as `Create the project "Checkout" in Earshot?`; absent for tools that only read. */
   readonly question?: string
   /** Resolves with what the output schema describes. @throws AppError */

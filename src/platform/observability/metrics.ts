@@ -5,7 +5,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 
 /** Reads the registries of other threads, each in the form of `registry.getMetricsAsJSON()`. */
-export type MetricsSource = () => Promise<readonly object[]>
+type MetricsSource = () => Promise<readonly object[]>
 
 export interface Metrics {
   readonly registry: Registry

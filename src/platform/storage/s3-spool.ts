@@ -19,7 +19,7 @@ const MAX_ATTEMPTS = 5
 const FIRST_PAUSE_MS = 100
 
 /** What a command needs besides its own. */
-export interface Payload {
+interface Payload {
   readonly Body: Readable
   readonly ContentLength: number
 }

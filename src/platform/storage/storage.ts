@@ -8,7 +8,7 @@
 import type { IncomingStore } from './incoming.ts'
 
 /** Half-open, in bytes, like `slice`: `end` is excluded. The part behind the end of the object is ignored. */
-export interface ByteRange {
+interface ByteRange {
   readonly start: number
   readonly end: number
 }

@@ -11,7 +11,7 @@ import { AppError, type ErrorDetail } from '../errors.ts'
 import { findingsOf } from './findings.ts'
 
 /** Maximum nesting of arrays and objects. */
-export const MAX_DEPTH = 64
+const MAX_DEPTH = 64
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 

@@ -1,7 +1,7 @@
 /** What the authorization server accepts of the metadata of clients (RFC 7591, client-id metadata documents). Pure. */
 
 /** Scopes of access tokens for the tools of coding agents: reading tools, and tools that change something. */
-export const TOOL_SCOPES = ['tools:read', 'tools:write'] as const
+const TOOL_SCOPES = ['tools:read', 'tools:write'] as const
 
 export const DEFAULT_SCOPE = TOOL_SCOPES.join(' ')
 

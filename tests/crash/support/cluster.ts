@@ -36,7 +36,7 @@ export interface Cluster {
 }
 
 /** A process that is restarted when it ends. */
-export interface Supervised {
+interface Supervised {
   kill(signal: NodeJS.Signals): void
   /** The number of restarts. */
   readonly restarts: number

@@ -11,7 +11,7 @@ import { chooseRunner } from '../../../src/platform/embedded/runner.ts'
 import { eventually } from '../../support/eventually.ts'
 
 /** Shutdown modes as PostgreSQL calls them. `immediate` is a crash: unflushed log records are lost. */
-export type StopMode = 'fast' | 'immediate'
+type StopMode = 'fast' | 'immediate'
 
 export interface PrivatePostgres {
   readonly port: number

@@ -15,13 +15,13 @@ export interface Subject {
   open(url: string): Promise<Response>
 }
 
-export interface UploadStatus {
+interface UploadStatus {
   readonly phase: string
   readonly encodeProgress: number | null
   readonly errorCode: string | null
 }
 
-export interface Asset {
+interface Asset {
   readonly status: string
   readonly errorCode: string | null
   readonly url: string

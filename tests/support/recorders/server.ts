@@ -11,7 +11,7 @@ type Work = () => Promise<Response>
 /** Misbehaviour of one request. */
 export type Disturbance = (work: Work, request: Request) => Response | Promise<Response>
 
-export interface Exchange {
+interface Exchange {
   readonly method: string
   /** With its query. */
   readonly path: string

@@ -1,7 +1,7 @@
 /** A connection that sends nothing. It records each statement together with the template that created it. */
 import { textOf } from './program.ts'
 
-export interface Recorded {
+interface Recorded {
   /** With `$1`, `$2`, … in place of values. */
   readonly statement: string
   /** The strings of the outer template (`textOf`). */

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { Upload } from 'tus-js-client'
 import type { MediaFile } from './media-files.ts'
 
-export interface Sent {
+interface Sent {
   /** Offsets from which the client resumed after a lost connection. */
   readonly resumedAt: readonly number[]
 }
 
-export interface Sending {
+interface Sending {
   /** Folder for files of the client itself. */
   readonly folder: string
   /** The number of chunks, for clients that send chunks. */

@@ -7,7 +7,7 @@ import { ErrorNote } from '../parts/notes.tsx'
 import { sendFile } from '../send-file.ts'
 import { startedUploads } from './started-uploads.ts'
 
-export const MEDIA = 'audio/*,video/*'
+const MEDIA = 'audio/*,video/*'
 
 interface Props {
   readonly recordingId: string

@@ -15,7 +15,7 @@ type Source = Schemas['FeedbackSource']
 const PAGE = 50
 
 /** The words of a record: its text fields of category content. */
-export function wordsOf({ fields }: Pick<FeedbackRow, 'fields'>): string {
+function wordsOf({ fields }: Pick<FeedbackRow, 'fields'>): string {
   const words = fields.filter(({ category, value }) => category === 'content' && typeof value === 'string')
   return (words.length === 0 ? fields : words).map(({ value }) => String(value)).join(' · ')
 }

@@ -11,7 +11,7 @@ import { Verdict } from '../parts/verdict.tsx'
 import { useWho } from '../parts/who.tsx'
 import { EVER } from '../period.ts'
 
-export const KINDS = [
+const KINDS = [
   'bug_report',
   'feature_request',
   'question',
