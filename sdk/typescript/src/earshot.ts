@@ -18,6 +18,7 @@ import type { EndStatus, SessionMembers } from './queue.ts'
 import { EarshotError, type Fetch, Sender, type Stats } from './sender.ts'
 import { openSpool, type Spool } from './spool.ts'
 
+/** `url`, `agentKey` and `secret` are required, as options or in the environment. */
 export interface EarshotOptions {
   /** Address of the service. Default: `EARSHOT_URL`. */
   readonly url?: string
@@ -59,6 +60,7 @@ export interface Person {
   readonly companyExternalId?: string
 }
 
+/** Who takes part in a conversation, and where. Sent with the messages; a later value replaces an earlier one. */
 export interface SessionOptions {
   readonly person?: Person
   /** Where in the product the conversation takes place: `productArea`, `surface`, `release`, … */
@@ -85,6 +87,7 @@ export interface Session {
 /** Sessions whose sent messages are remembered. Of older ones the whole history is sent again, which changes nothing. */
 const REMEMBERED = 1_000
 
+/** Sends conversations in the background. Create one per process, and call `close()` before it ends. */
 export class Earshot {
   readonly #options: EarshotOptions
   readonly #agentKey: string
@@ -139,6 +142,7 @@ export class Earshot {
     return done
   }
 
+  /** Counts since the start: queued, sent, dropped, failed, retried. */
   stats(): Stats {
     return this.#sender.stats()
   }

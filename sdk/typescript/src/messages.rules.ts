@@ -27,6 +27,7 @@ export interface Message {
   getType?(): string
 }
 
+/** What a person thinks of an answer. */
 export type Rating = 'positive' | 'negative'
 
 /** An event of the operation `append`. */
@@ -104,6 +105,7 @@ interface Known {
   readonly id: string
 }
 
+/** One for each session. */
 export function createIdSource(): IdSource {
   let known: Known[] = []
   return {

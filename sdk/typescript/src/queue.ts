@@ -22,6 +22,7 @@ export interface SessionMembers {
   readonly participants?: readonly Readonly<Record<string, unknown>>[]
 }
 
+/** Both are final: a later message would be refused. */
 export type EndStatus = 'ended' | 'abandoned'
 
 /** One session's part of the queue. */
@@ -43,6 +44,7 @@ export interface Batch {
   readonly end: EndStatus | null
 }
 
+/** Over these bounds the oldest events are dropped. */
 export interface Bounds {
   readonly maxEvents: number
   readonly maxBytes: number
@@ -52,6 +54,7 @@ export interface Bounds {
 const MAX_BATCH_EVENTS = 200
 const MAX_BATCH_BYTES = 1024 * 1024
 
+/** What waits, by session. Sends nothing itself. */
 export class Queue {
   readonly lanes = new Map<string, Lane>()
   events = 0
@@ -64,6 +67,7 @@ export class Queue {
     private readonly dropped: (events: readonly Waiting[]) => void,
   ) {}
 
+  /** Creates the lane of a session that has none. */
   laneOf(members: SessionMembers): Lane {
     const known = this.lanes.get(members.externalSessionId)
     if (known !== undefined) {
@@ -76,6 +80,7 @@ export class Queue {
     return lane
   }
 
+  /** Drops the oldest events if the queue is full. */
   add(lane: Lane, event: AppendEvent): Waiting {
     const json = JSON.stringify(event)
     return this.restore(lane, { number: ++this.#number, json, bytes: json.length })

@@ -3,6 +3,7 @@ import type { components } from './api.generated.ts'
 import { isRetryable, waitMs } from './retry.rules.ts'
 import { EarshotError, type Fetch } from './sender.ts'
 
+/** The address of the service, and one of `apiKey` and `userToken`. */
 export interface ReaderOptions {
   readonly url: string
   /** Key of the organization (`esk_…`), for servers. */
@@ -14,18 +15,26 @@ export interface ReaderOptions {
   readonly fetch?: Fetch
 }
 
+/** Filters of a list by their names in the REST interface, such as `{ since: "2026-01-01T00:00:00Z" }`. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>
 
 type Schemas = components['schemas']
 /** An object of a list, as `/openapi.json` describes it. */
 type ItemOf<P extends keyof Schemas> = Schemas[P] extends { data: readonly (infer T)[] } ? T : never
 
+/** A conversation with an agent, without its events. */
 export type Conversation = ItemOf<'AgentSessionPage'>
+/** A finding of the analyser, or feedback of a user on an answer. */
 export type Signal = ItemOf<'SignalPage'>
+/** A recorded call or meeting, without its transcript. */
 export type Recording = ItemOf<'RecordingItemPage'>
+/** What a customer wrote to a feedback source, such as a survey. */
 export type FeedbackRecord = ItemOf<'FeedbackRecordPage'>
+/** A customer, as known from all channels. */
 export type KnownPerson = ItemOf<'PersonPage'>
+/** A subject that customers speak or write about, with its count and trend. */
 export type Theme = ItemOf<'ThemesPage'>
+/** A part of a conversation, recording or feedback record that matches a search. */
 export type Passage = ItemOf<'FoundPassages'>
 
 /** An object of any other list. */
@@ -37,9 +46,11 @@ interface Page<T> {
   readonly next_cursor: string | null
 }
 
+/** Reads lists with an organization's key. Each method iterates over all pages. */
 export class EarshotReader {
   constructor(private readonly options: ReaderOptions) {}
 
+  /** Conversations with agents, newest first. */
   conversations(query?: Query): AsyncGenerator<Conversation, void> {
     return this.list('agent-conversations/sessions', query)
   }
@@ -49,18 +60,22 @@ export class EarshotReader {
     return this.list('signals', query)
   }
 
+  /** Recorded calls and meetings. */
   recordings(query?: Query): AsyncGenerator<Recording, void> {
     return this.list('recordings', query)
   }
 
+  /** Records of one feedback source. */
   feedbackRecords(sourceId: string, query?: Query): AsyncGenerator<FeedbackRecord, void> {
     return this.list(`feedback-sources/${encodeURIComponent(sourceId)}/records`, query)
   }
 
+  /** Customers, as known from all channels. */
   people(query?: Query): AsyncGenerator<KnownPerson, void> {
     return this.list('people', query)
   }
 
+  /** Subjects that customers speak about. */
   themes(query?: Query): AsyncGenerator<Theme, void> {
     return this.list('themes', query)
   }

@@ -27,6 +27,7 @@ export class EarshotError extends Error {
   }
 }
 
+/** Counts since the client was created. */
 export interface Stats {
   /** Events that wait or are being sent. */
   readonly queued: number
@@ -40,6 +41,7 @@ export interface Stats {
   readonly retried: number
 }
 
+/** The options of the client, with their defaults filled in. */
 export interface SenderOptions {
   readonly url: string
   readonly secret: string
@@ -55,6 +57,7 @@ export interface SenderOptions {
   onError(error: EarshotError): void
 }
 
+/** Empties the queue. `wake` starts it, `idle` waits for it. */
 export class Sender {
   readonly queue: Queue
   #running = 0
@@ -73,6 +76,7 @@ export class Sender {
     })
   }
 
+  /** `queued` is the state of now; the other counts only grow. */
   stats(): Stats {
     return {
       queued: this.queue.events,

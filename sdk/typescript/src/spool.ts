@@ -4,6 +4,7 @@
  */
 import type { SessionMembers, Waiting } from './queue.ts'
 
+/** Events that were not confirmed yet, in a file. */
 export interface Spool {
   /** What an earlier process left, in its order. */
   read(): readonly SpooledEvent[]

@@ -5,6 +5,7 @@
 import { isRetryable, waitMs } from './retry.rules.ts'
 import { EarshotError, type Fetch } from './sender.ts'
 
+/** How to send a file, and how long to try. */
 export interface UploadOptions {
   readonly signal?: AbortSignal
   /** Gets the bytes that the service has. */

@@ -5,6 +5,7 @@ export class WebhookVerificationError extends Error {
   override readonly name = 'WebhookVerificationError'
 }
 
+/** The clock that the time of the request is compared with. */
 export interface VerifyOptions {
   /** Seconds that the clocks may differ, and that a request may be old. */
   readonly toleranceSeconds?: number
@@ -33,7 +34,7 @@ export async function verifyWebhook(
     throw new WebhookVerificationError('a header of the signature is missing')
   const seconds = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) : Number.NaN
   if (!(Math.abs(now.getTime() / 1_000 - seconds) <= toleranceSeconds))
-    throw new WebhookVerificationError('the time of the request is not now')
+    throw new WebhookVerificationError('the timestamp is too old or too new')
   const key = await keyOf(secret)
   const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`)
   for (const signature of signatures.split(' ')) {

@@ -47,6 +47,7 @@ class EarshotCallbackHandler(Base):
         metadata: dict[str, Any] | None = None,
         **_: Any,
     ) -> None:
+        """Remembers the messages of the call until it ends."""
         session = named(metadata, SESSION_KEYS)
         if session is None or not messages or IGNORE_TAG in (tags or []):
             return
@@ -55,6 +56,7 @@ class EarshotCallbackHandler(Base):
         self._runs[run_id] = (session, named(metadata, PERSON_KEYS), list(messages[0]))
 
     def on_llm_end(self, response: Any, *, run_id: UUID, **_: Any) -> None:
+        """Hands over the history and the answer."""
         run = self._runs.pop(run_id, None)
         if run is None:
             return
@@ -68,4 +70,5 @@ class EarshotCallbackHandler(Base):
         self._earshot.session(session, person=person).sync(history(messages, answer or ""))
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
+        """Forgets the call: without an answer nothing is sent."""
         self._runs.pop(run_id, None)

@@ -31,12 +31,14 @@ class EarshotLogger(Base):
         self._earshot = earshot
 
     def log_success_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
+        """Hands over the messages of the call and its answer."""
         try:
             self._send(kwargs, response_obj)
         except (AttributeError, IndexError, KeyError, TypeError) as error:
             self._earshot._report(error)
 
     async def async_log_success_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
+        """The same for calls of asyncio. It never waits."""
         # LiteLLM may call both methods for one answer, which sends nothing twice.
         self.log_success_event(kwargs, response_obj, start_time, end_time)
 

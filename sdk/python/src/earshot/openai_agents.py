@@ -26,6 +26,8 @@ MAX_TRACES = 10_000
 
 @dataclass
 class Trace:
+    """A trace that runs, and its open spans."""
+
     session: str
     person: str | None
     #: Parent of each open span, and whether the span is a call of a tool.
@@ -44,6 +46,7 @@ class EarshotTraceProcessor(Base):
         self._traces: dict[str, Trace] = {}
 
     def on_trace_start(self, trace: Any) -> None:
+        """Remembers the trace, if it has a `group_id`."""
         group = member(trace, "group_id")
         if not group:
             return
@@ -52,14 +55,17 @@ class EarshotTraceProcessor(Base):
         self._traces[trace.trace_id] = Trace(str(group), named(member(trace, "metadata"), PERSON_KEYS))
 
     def on_trace_end(self, trace: Any) -> None:
+        """Forgets the trace."""
         self._traces.pop(trace.trace_id, None)
 
     def on_span_start(self, span: Any) -> None:
+        """Remembers the parent of the span until it ends."""
         trace = self._traces.get(span.trace_id)
         if trace is not None:
             trace.spans[span.span_id] = (span.parent_id, span.span_data.type == "function")
 
     def on_span_end(self, span: Any) -> None:
+        """Hands over the call of a model and its answer."""
         trace = self._traces.get(span.trace_id)
         if trace is None:
             return
@@ -71,9 +77,11 @@ class EarshotTraceProcessor(Base):
         trace.spans.pop(span.span_id, None)
 
     def force_flush(self) -> None:
+        """Waits up to 30 seconds until everything is sent."""
         self._earshot._flush(30.0)
 
     def shutdown(self) -> None:
+        """Waits as long as `exit_timeout` of the client until everything is sent."""
         self._earshot._flush(self._earshot._exit_timeout)
 
     def _send(self, trace: Trace, data: Any) -> None:

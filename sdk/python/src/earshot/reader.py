@@ -49,6 +49,7 @@ class Reader:
         return self.pages("/v3/rest/signals", **filters)
 
     def feedback_sources(self, **filters: Any) -> Iterator[JsonObject]:
+        """Where feedback records come from, such as a survey."""
         return self.pages(SOURCES, **filters)
 
     def feedback(self, source_id: int | None = None, **filters: Any) -> Iterator[JsonObject]:
@@ -58,9 +59,11 @@ class Reader:
             yield from self.pages(f"{SOURCES}/{quoted(id)}/records", **filters)
 
     def themes(self, **filters: Any) -> Iterator[JsonObject]:
+        """Subjects that customers speak or write about."""
         return self.pages("/v3/rest/themes", **filters)
 
     def recordings(self, **filters: Any) -> Iterator[JsonObject]:
+        """Recorded calls and meetings."""
         return self.pages("/v3/rest/recordings", **filters)
 
     def search(self, q: str, **filters: Any) -> Iterator[JsonObject]:
@@ -103,39 +106,51 @@ class AsyncReader:
         self._reader = Reader(**options)
 
     def conversations(self, **filters: Any) -> AsyncIterator[JsonObject]:
+        """Sessions, newest first."""
         return _asynchronous(lambda: self._reader.conversations(**filters))
 
     async def conversation(self, id: str) -> JsonObject:
+        """One session, with the first page of its events."""
         return await asyncio.to_thread(self._reader.conversation, id)
 
     def events(self, conversation_id: str, **filters: Any) -> AsyncIterator[JsonObject]:
+        """The events of a session in their order."""
         return _asynchronous(lambda: self._reader.events(conversation_id, **filters))
 
     def findings(self, **filters: Any) -> AsyncIterator[JsonObject]:
+        """Signals: explicit feedback on answers, and what the analyser found."""
         return _asynchronous(lambda: self._reader.findings(**filters))
 
     def feedback_sources(self, **filters: Any) -> AsyncIterator[JsonObject]:
+        """Where feedback records come from, such as a survey."""
         return _asynchronous(lambda: self._reader.feedback_sources(**filters))
 
     def feedback(self, source_id: int | None = None, **filters: Any) -> AsyncIterator[JsonObject]:
+        """Feedback records of one source, or of all sources one after the other."""
         return _asynchronous(lambda: self._reader.feedback(source_id, **filters))
 
     def themes(self, **filters: Any) -> AsyncIterator[JsonObject]:
+        """Subjects that customers speak or write about."""
         return _asynchronous(lambda: self._reader.themes(**filters))
 
     def recordings(self, **filters: Any) -> AsyncIterator[JsonObject]:
+        """Recorded calls and meetings."""
         return _asynchronous(lambda: self._reader.recordings(**filters))
 
     def search(self, q: str, **filters: Any) -> AsyncIterator[JsonObject]:
+        """Passages of conversations, feedback and recordings, best first."""
         return _asynchronous(lambda: self._reader.search(q, **filters))
 
     async def get(self, path: str, **query: Any) -> JsonObject:
+        """Any `GET` of the REST interface, such as `get("/v3/rest/insights/counts", by="kind")`."""
         return await asyncio.to_thread(lambda: self._reader.get(path, **query))
 
     def pages(self, path: str, member: str | None = None, **query: Any) -> AsyncIterator[JsonObject]:
+        """Any list of the REST interface. `member`: where in the answer the page is."""
         return _asynchronous(lambda: self._reader.pages(path, member, **query))
 
     async def upload(self, file: str | os.PathLike[str], **options: Any) -> str:
+        """Uploads audio or video, and returns the id of the recording. The options are those of `Reader.upload`."""
         return await asyncio.to_thread(lambda: self._reader.upload(file, **options))
 
 

@@ -38,6 +38,8 @@ class Context(TypedDict, total=False):
 
 
 class Stats(TypedDict):
+    """Counts since the start of the process."""
+
     #: Events that wait or are on their way.
     queued: int
     #: Events that the service has stored.

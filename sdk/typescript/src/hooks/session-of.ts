@@ -53,15 +53,18 @@ export function withoutId(message: unknown): { role: string; content: unknown } 
 export class Running<T> {
   readonly #calls = new Map<string, T>()
 
+  /** Remembers the call until it ends. */
   start(id: string, call: T): void {
     this.#calls.set(id, call)
     if (this.#calls.size > MOST_RUNNING) this.#calls.delete(this.#calls.keys().next().value as string)
   }
 
+  /** Null if the call is unknown or was forgotten. */
   get(id: string): T | null {
     return this.#calls.get(id) ?? null
   }
 
+  /** Forgets the call, and returns it. */
   end(id: string): T | null {
     const call = this.get(id)
     this.#calls.delete(id)
