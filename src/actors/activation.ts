@@ -71,10 +71,12 @@ export class Group {
     private readonly shape: GroupShape,
   ) {}
 
+  /** Actors that are still held. */
   get size(): number {
     return this.#held.size
   }
 
+  /** Claims and reads the mailboxes at once. Actors that could not be claimed are left to others. */
   async claim(keys: readonly ActorKey[]): Promise<void> {
     const { sql, worker } = this.context
     for (const { mailbox, ...held } of await claimAndRead(sql, worker, keys, this.shape.messages))

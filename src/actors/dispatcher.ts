@@ -41,6 +41,7 @@ interface InHand {
   notified: number
 }
 
+/** Starts activations as wake-ups, takeovers and retries come in and places become free. */
 export class Dispatcher {
   readonly #together: Lane
   readonly #alone: Lane

@@ -14,19 +14,23 @@ export interface Queued {
 /** How many actors of an organization are in hand. */
 export type InHand = (organization: string) => number
 
+/** Holds each actor once. */
 export class FairQueue {
   /** Organizations with waiting actors; the one that was served last is at the end. */
   readonly #waiting = new Map<string, Set<ActorKey>>()
   readonly #organizations = new Map<ActorKey, string>()
 
+  /** Waiting actors of all organizations. */
   get size(): number {
     return this.#organizations.size
   }
 
+  /** True while the actor waits. */
   has(key: ActorKey): boolean {
     return this.#organizations.has(key)
   }
 
+  /** In the order of arrival. */
   keys(): readonly ActorKey[] {
     return [...this.#organizations.keys()]
   }
@@ -36,6 +40,7 @@ export class FairQueue {
     return this.#waiting.get(organization)?.size ?? 0
   }
 
+  /** Changes nothing if the actor waits already. */
   add(key: ActorKey, organization: string): void {
     if (this.has(key)) return
     this.#organizations.set(key, organization)
@@ -64,6 +69,7 @@ export class FairQueue {
     return organization === null || inHand(organization) > 0 ? [] : [this.#shift(organization)]
   }
 
+  /** Forgets every waiting actor. Their messages stay in the database. */
   clear(): void {
     this.#waiting.clear()
     this.#organizations.clear()

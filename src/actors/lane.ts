@@ -25,6 +25,7 @@ export interface LaneShape {
 
 export type Run = (keys: readonly ActorKey[], handover: Handover) => Promise<void>
 
+/** Counts what is queued and in hand. The dispatcher starts the activations. */
 export class Lane {
   readonly queue = new FairQueue()
   readonly pool: Pool
@@ -74,6 +75,7 @@ export class Lane {
     return this.activations < places + guests ? this.queue.takeStranger(inHand) : []
   }
 
+  /** Marks the actors as in hand of their organizations; call `end` with the same list. */
   begin(actors: readonly Queued[]): void {
     this.activations += 1
     this.#keys += actors.length
@@ -81,6 +83,7 @@ export class Lane {
       this.#shares.set(organization, (this.#shares.get(organization) ?? 0) + 1)
   }
 
+  /** Frees the place of the activation and the shares of its organizations. */
   end(actors: readonly Queued[]): void {
     this.activations -= 1
     this.#keys -= actors.length

@@ -26,10 +26,12 @@ const MAX_PAYLOAD_BYTES = 7_900
 const MAX_WAITING = 10_000
 const SILENCE_MS = 2_000
 
+/** `actors_short`: a worker listens to the channel of each pool that it runs. */
 export function channelName(pool: Pool): string {
   return `actors_${pool}`
 }
 
+/** Sends with one statement on a connection of `sql`. Wake-ups of unknown kinds are left to the sweep. */
 export function createPostgresNotifier(deps: {
   readonly sql: Sql
   readonly metrics: Metrics
@@ -129,6 +131,7 @@ class WaitingWakeUps {
   }
 }
 
+/** Reads the lines that `toNotes` wrote. Lines without a key are skipped. */
 export function toWakeUps(payload: string): readonly Hint[] {
   const wakeUps: Hint[] = []
   for (const line of payload.split('\n')) {

@@ -37,6 +37,7 @@ export function streamName(sql: Sql, pool: Pool): string {
   return `${sql.options.database}:actors:${pool}`
 }
 
+/** Entries that Redis refuses count as lost wake-ups: the sweep finds their messages. */
 export function createRedisNotifier(deps: {
   readonly sql: Sql
   readonly redis: Redis
@@ -77,6 +78,7 @@ export interface RedisSourceDeps {
   readonly url: string
 }
 
+/** Opens a connection of its own, because a blocking read would hold up other commands. */
 export function createRedisSource(deps: RedisSourceDeps, pool: Pool, worker: string): WakeUpSource {
   const stream = streamName(deps.sql, pool)
   const blocking = openBlockingRedis(deps.url, deps.log)

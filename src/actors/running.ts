@@ -31,6 +31,7 @@ const SIZE = 4 + 128
 const LENGTH = 0
 const NOBODY = '-'
 
+/** Pass it to the worker thread, and read it with `readSharedMark`. */
 export function createSharedMark(): SharedArrayBuffer {
   return new SharedArrayBuffer(SIZE)
 }

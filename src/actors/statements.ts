@@ -326,10 +326,12 @@ export async function stillHeld(
   return new Set(rows.map((row) => row.key))
 }
 
+/** For the parameter of a statement, in the order of `epochsOf`. */
 export function keysOf(held: readonly Held[]): ActorKey[] {
   return held.map((one) => one.key)
 }
 
+/** For the parameter of a statement, in the order of `keysOf`. */
 export function epochsOf(held: readonly Held[]): number[] {
   return held.map((one) => one.epoch)
 }

@@ -50,6 +50,7 @@ export class TurnFailed extends Error {
   }
 }
 
+/** The turn took longer than its time limit. Its work may go on, but can commit nothing. */
 export class TurnTimeout extends Error {
   override readonly name = 'TurnTimeout'
 }

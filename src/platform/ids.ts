@@ -2,6 +2,7 @@
 
 export type NewId = () => string
 
+/** Uses the clock of this machine. Ids of two machines sort only as well as their clocks agree. */
 export const newId: NewId = () => Bun.randomUUIDv7()
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i

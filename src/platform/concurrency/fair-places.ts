@@ -17,6 +17,7 @@ interface Waiting<P> {
   readonly work: (place: P) => Promise<void>
 }
 
+/** Work begins in the first free place of `places`, so the last ones stay idle longest. */
 export function createFairPlaces<P>(places: readonly P[]): FairPlaces<P> {
   const free = new Set(places)
   const queue = createFairQueue<Waiting<P>>()

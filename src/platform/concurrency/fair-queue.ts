@@ -13,6 +13,7 @@ export interface FairQueue<T> {
   take(choose?: (caller: string, items: readonly T[]) => number): T | null
 }
 
+/** Items of one caller keep their order. */
 export function createFairQueue<T>(): FairQueue<T> {
   /** The callers in the order of their turns. No queue is empty. */
   let queues = new Map<string, T[]>()

@@ -6,6 +6,7 @@
  */
 export type Parts = readonly Uint8Array[]
 
+/** Bytes of all parts together. */
 export function sizeOf(parts: Parts): number {
   let size = 0
   for (const { byteLength } of parts) size += byteLength

@@ -29,6 +29,7 @@ class TooLong extends Error {
   override readonly name = 'TooLong'
 }
 
+/** `options` replaces some of the limits of the work threads. They start with the first work that is too long for the HTTP thread. */
 export function createRequestWork(options: Partial<WorkThreadsOptions> = {}): RequestWork {
   const threads = createWorkThreads({ ...DEFAULTS, ...options })
   const turn = createTurns(UNITS_PER_ROUND)

@@ -76,6 +76,7 @@ export interface ErrorData {
   readonly extra: Readonly<Record<string, string | number>>
 }
 
+/** For the way to another thread, which keeps no class of an error. */
 export const dataOfError = ({ code, message, details, extra }: AppError): ErrorData => ({
   code,
   message,
@@ -83,5 +84,6 @@ export const dataOfError = ({ code, message, details, extra }: AppError): ErrorD
   extra,
 })
 
+/** The error that `dataOfError` took apart. It has no stack of its origin. */
 export const errorOfData = ({ code, message, ...options }: ErrorData): AppError =>
   new AppError(code, message, options)

@@ -11,6 +11,7 @@ const NEVER = new Promise<never>(() => {})
 /** `savepoint` of the driver: a name may come first, the callback comes last. */
 type Savepoint = (...args: readonly unknown[]) => Promise<unknown>
 
+/** Guards the handles of one transaction, and revokes all of them at once. */
 export class Revocation {
   #revoked: { readonly reason: unknown } | null = null
 

@@ -30,6 +30,7 @@ export interface RunningPostgres {
   readonly started: boolean
 }
 
+/** Folders of the embedded database below DATA_DIR. The socket may be elsewhere, because the path of a socket is limited. */
 export function postgresFolders(dataDir: string): Folders {
   const home = join(dataDir, 'postgres')
   return { root: dataDir, home, data: join(home, 'data'), socket: socketFolder(home, SOCKET_NAME) }

@@ -20,6 +20,7 @@ export interface ProgramOptions {
   readonly folder?: string
 }
 
+/** The program failed (`exit`), took longer than `timeoutMs` (`timeout`) or wrote more than `maxOutputBytes` (`output`). */
 export class ProgramError extends Error {
   override readonly name = 'ProgramError'
 

@@ -4,6 +4,7 @@
  */
 import { joinLines } from '../validation/trim.ts'
 
+/** Thrown before the service answers requests. Other errors at the start are shown with their stack. */
 export class StartError extends Error {
   override readonly name = 'StartError'
 }

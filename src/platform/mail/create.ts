@@ -5,6 +5,7 @@ import { createFolderMailer } from './folder.ts'
 import type { Mailer } from './mail.ts'
 import { createSmtpMailer } from './smtp.ts'
 
+/** Connects to nothing: the first mail does. */
 export function createMailer({ dataDir, mail }: Pick<Config, 'dataDir' | 'mail'>): Mailer {
   if (mail.smtpUrl !== null) return createSmtpMailer(mail.smtpUrl, mail.from)
   return createFolderMailer(join(dataDir, 'mail'), mail.from)

@@ -11,6 +11,7 @@ import { compose, type Mail, type Mailer, type Sender } from './mail.ts'
 /** Only the user of the service may read mail, which contains personal data. */
 const FILE_MODE = 0o600
 
+/** The folder is created with the first mail, for the user of the service only. */
 export function createFolderMailer(folder: string, sender: Sender): Mailer {
   return {
     name: 'folder',

@@ -68,6 +68,7 @@ interface Context extends Required<FetchPublicOptions> {
   readonly request: PublicRequest
 }
 
+/** Follows up to five redirects (`MAX_REDIRECTS`), and checks every target against the policy. */
 export function createFetchPublic({
   policy,
   resolve = createResolve(),

@@ -60,6 +60,7 @@ export interface OutboundOptions {
   readonly resolve?: Resolve
 }
 
+/** Each request ends within its `deadlineMs`, whatever the server does. */
 export function createSendOutbound({ policy, resolve = createResolve() }: OutboundOptions): SendOutbound {
   return (text, request) =>
     withTimeoutSignal(request.deadlineMs, request.signal, tooLate(request.deadlineMs), (signal) =>

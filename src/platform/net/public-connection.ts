@@ -59,6 +59,7 @@ export function redirectOf({ status, headers }: Response, from: URL, policy: Out
   return judgeText(policy, url.href)
 }
 
+/** A retry would fail the same way. */
 export const tooManyRedirects = () =>
   new PublicFetchError('too_many_redirects', false, `more than ${MAX_REDIRECTS} redirects`)
 

@@ -10,6 +10,7 @@ export type PublicFetchCode =
   | 'unsupported_media_type'
   | 'transfer_timeout'
 
+/** A request failed because of its URL, the server or its answer. Errors of this service have other classes. */
 export class PublicFetchError extends Error {
   override readonly name = 'PublicFetchError'
 

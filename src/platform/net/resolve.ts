@@ -8,6 +8,7 @@ import { Resolver } from 'node:dns/promises'
 /** Every IPv4 address of the name, then every IPv6 one; at least one. @throws ResolveError */
 export type Resolve = (name: string, signal: AbortSignal) => Promise<readonly string[]>
 
+/** The name has no address, or no DNS server answered. */
 export class ResolveError extends Error {
   override readonly name = 'ResolveError'
 
@@ -31,6 +32,7 @@ export interface ResolverOptions {
 /** Codes of a DNS server that knows no such name or address. */
 const NOTHING = new Set(['ENOTFOUND', 'ENODATA', 'NOTFOUND', 'NODATA', 'EBADNAME'])
 
+/** Each name has a resolver of its own, so that an aborted signal cancels its queries alone. */
 export function createResolve({ servers, timeoutMs = 3_000, tries = 3 }: ResolverOptions = {}): Resolve {
   return async (name, signal) => {
     signal.throwIfAborted()

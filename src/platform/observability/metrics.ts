@@ -18,6 +18,7 @@ export interface Metrics {
   readonly lostWakeUps: Counter
 }
 
+/** A registry of its own for each call, so that tests and threads share no counter. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
   const registers = [registry]

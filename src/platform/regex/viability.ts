@@ -37,6 +37,7 @@ export interface Viability {
   startsText(state: State): boolean
 }
 
+/** States are shared by all texts that the program is run on. */
 export function createViability(program: Program): Viability {
   const classes: number[] = []
   const columnOfClass = new Map<number, number>()

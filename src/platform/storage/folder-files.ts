@@ -64,6 +64,7 @@ export async function sync(path: string): Promise<void> {
   }
 }
 
+/** True for an error of the system with one of the codes, such as `ENOENT`. */
 export function isErrno(error: unknown, codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }

@@ -22,6 +22,7 @@ const COPY_BYTES = 1024 * 1024
 /** In order. Only the first `bytes` of each file belong to the object. */
 type Files = readonly { readonly name: string; readonly bytes: number }[]
 
+/** `folder` is the root of the store. Nothing is created before the first `append`. */
 export function createFolderIncoming(folder: string): IncomingStore {
   return {
     append: (key, progress, options) => append(folder, key, progress, options),

@@ -22,6 +22,7 @@ interface FolderWriterOptions extends AppendOptions {
   readonly unknown: string | null
 }
 
+/** Writes one file. Unless held, it records every 64 MiB or every second, whichever comes first. */
 export class FolderWriter implements IncomingWriter {
   readonly #file: BufferedFile
   readonly #options: FolderWriterOptions
@@ -49,6 +50,7 @@ export class FolderWriter implements IncomingWriter {
     return this.#base + this.#file.end
   }
 
+  /** Syncs in the background. An error of that is thrown by the next call. */
   async write(chunk: Uint8Array): Promise<void> {
     this.#assertHealthy()
     if (this.#offset + chunk.byteLength > this.#options.size)
@@ -60,6 +62,7 @@ export class FolderWriter implements IncomingWriter {
     }
   }
 
+  /** Syncs, records and closes the file. */
   async flush(): Promise<number> {
     try {
       await this.#saving
@@ -72,6 +75,7 @@ export class FolderWriter implements IncomingWriter {
     }
   }
 
+  /** Closes the file. A file that no record names is deleted. */
   async abandon(): Promise<void> {
     await this.#saving
     await this.#close()

@@ -24,6 +24,7 @@ export interface FolderStoreOptions {
   readonly keyFile: string
 }
 
+/** Reads the secret of playback URLs when the first URL is signed or checked. */
 export function createFolderStore({ folder, keyFile }: FolderStoreOptions): ObjectStore {
   let secret: Promise<Buffer> | null = null
   const readSecret = () => {

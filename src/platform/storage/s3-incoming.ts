@@ -34,6 +34,7 @@ interface Reach {
   readonly key: string
 }
 
+/** Its writers share 32 transfers (`SENT_AT_ONCE`). */
 export function createS3Incoming({ open, bucket, spoolFolder }: S3IncomingOptions): IncomingStore {
   const transfers = new Semaphore(SENT_AT_ONCE)
   const reach = async (key: string): Promise<Reach> => {

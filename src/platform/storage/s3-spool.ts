@@ -26,6 +26,7 @@ interface Payload {
 
 export type SpoolRequest<T> = (payload: Payload, abortSignal: AbortSignal) => Promise<T>
 
+/** Use: `open`, `write` as often as needed, `send`, `close`. */
 export class Spool {
   readonly #file: BufferedFile
   readonly #hash = new Bun.CryptoHasher('sha256')
@@ -43,6 +44,7 @@ export class Spool {
     return new Spool(new BufferedFile(file, 0, BUFFER_BYTES))
   }
 
+  /** Bytes written so far. */
   get bytes(): number {
     return this.#file.end
   }
@@ -87,6 +89,7 @@ export class Spool {
     }
   }
 
+  /** Frees the space on the disk. */
   close(): Promise<void> {
     return this.#file.close()
   }

@@ -31,6 +31,7 @@ export interface S3WriterOptions extends AppendOptions {
   readonly transfers: Semaphore
 }
 
+/** The writer of one request. At most three parts are on their way while the next is collected. */
 export class S3Writer implements IncomingWriter {
   readonly #options: S3WriterOptions
   readonly #partBytes: number
@@ -71,6 +72,7 @@ export class S3Writer implements IncomingWriter {
     else signal?.addEventListener('abort', end, { once: true, signal: this.#stop.signal })
   }
 
+  /** Waits while three parts are on their way. Records each part, and the tail every 30 seconds unless held. */
   async write(chunk: Uint8Array): Promise<void> {
     this.#stop.signal.throwIfAborted()
     if (this.#end + chunk.byteLength > this.#options.size)
@@ -89,6 +91,7 @@ export class S3Writer implements IncomingWriter {
     }
   }
 
+  /** Stores the tail, or the last part if the object is complete, and records it. */
   async flush(): Promise<number> {
     try {
       this.#stop.signal.throwIfAborted()
@@ -102,6 +105,7 @@ export class S3Writer implements IncomingWriter {
     }
   }
 
+  /** Aborts running transfers, and waits until they have ended. */
   async abandon(): Promise<void> {
     this.#stop.abort(new Error('the writer was closed'))
     await Promise.allSettled([...this.#sending, this.#records])

@@ -92,6 +92,7 @@ export interface ObjectStore {
   close(): void
 }
 
+/** Nothing is stored under the key. */
 export class ObjectMissing extends Error {
   override readonly name = 'ObjectMissing'
   constructor(key: string) {
@@ -99,6 +100,7 @@ export class ObjectMissing extends Error {
   }
 }
 
+/** The key does not have the form that `assertKey` (keys.ts) demands. */
 export class InvalidKey extends Error {
   override readonly name = 'InvalidKey'
   constructor(key: string) {

@@ -29,6 +29,7 @@ export const oneOf = <const T extends readonly string[]>(values: T, description?
     ),
   )
 
+/** The value or `null`. The member itself may be absent only with `optionalOrNull`. */
 export const orNull = <S extends TSchema>(schema: S, description?: string) =>
   Type.Union([schema, Type.Null()], description === undefined ? {} : { description })
 
@@ -36,6 +37,7 @@ export const orNull = <S extends TSchema>(schema: S, description?: string) =>
 export const optionalOrNull = <S extends TSchema>(schema: S, description?: string) =>
   Type.Optional(orNull(schema, description))
 
+/** A UUID in its text form, with hyphens. */
 export const uuid = (description: string) => Type.String({ format: 'uuid', description })
 
 /** RFC 3339 with offset, in the years 0001 to 9999, as a caller sends it. Answers are in UTC. */
@@ -45,6 +47,7 @@ export const moment = (description: string) => Type.String({ format: 'date-time'
 export const integerId = (description: string) =>
   Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description })
 
+/** A whole number from 0. */
 export const count = (description: string, options: SchemaOptions = {}) =>
   Type.Integer({ minimum: 0, description, ...options })
 
