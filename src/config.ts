@@ -7,15 +7,16 @@
  */
 
 import { resolve } from 'node:path'
-import { splitCommandLine } from './platform/lifecycle/command-line.ts'
 import { isBlock } from './platform/net/address-blocks.ts'
 import { isHeaderAddress } from './platform/validation/email-address.ts'
 import { SETTINGS } from './settings.ts'
 import { type OpenIdConfig, openIdConfig } from './settings-openid.ts'
 import { ConfigError, type Environment, fail, reader } from './settings-reader.ts'
+import { type RecorderConfig, recorderConfig } from './settings-recorder.ts'
 import { type S3Config, s3Config } from './settings-s3.ts'
+import { type TranscribeConfig, transcribeConfig } from './settings-transcribe.ts'
 
-export { ConfigError, type S3Config }
+export { ConfigError, type S3Config, type TranscribeConfig }
 
 type Role = 'all' | 'api' | 'worker'
 
@@ -111,31 +112,6 @@ export interface Config {
   }
 }
 
-/** An OpenAI-compatible server, or a program of this machine. */
-export type TranscribeConfig =
-  | {
-      readonly kind: 'server'
-      readonly url: string
-      readonly model: string
-      readonly apiKey: string | null
-    }
-  | {
-      readonly kind: 'command'
-      /** The program and its arguments. */
-      readonly command: readonly string[]
-      /** The environment of the program: that of the service without its settings. */
-      readonly environment: Readonly<Record<string, string>>
-    }
-
-interface RecorderConfig {
-  readonly name: 'attendee' | 'vexa' | 'recall'
-  /** Without a trailing slash. */
-  readonly url: string
-  readonly apiKey: string
-  /** null: no webhook is accepted, and the recorder is only polled. */
-  readonly webhookSecret: string | null
-}
-
 /** Times of meeting joins in seconds. */
 export interface MeetingsConfig {
   readonly pollSeconds: number
@@ -180,7 +156,7 @@ export function loadConfig(env: Environment): Config {
         ? null
         : analyzer(analyzeUrl, read.text('ANALYZE_MODEL'), read.text('ANALYZE_API_KEY')),
     analyzeTokensPerDay: read.integer('ANALYZE_TOKENS_PER_DAY'),
-    recorder: recorder(read),
+    recorder: recorderConfig(read),
     meetings: {
       pollSeconds: read.integer('RECORDER_POLL'),
       callSeconds: read.integer('RECORDER_TIMEOUT'),
@@ -225,7 +201,7 @@ export function loadConfig(env: Environment): Config {
     )
   }
   // Last: the environment of a command leaves out every variable that was read before.
-  return deepFreeze({ ...config, transcribe: transcriber(read) })
+  return deepFreeze({ ...config, transcribe: transcribeConfig(read) })
 }
 
 const absolute = (path: string | null) => (path === null ? null : resolve(path))
@@ -258,42 +234,6 @@ function analyzer(url: string, model: string | null, apiKey: string | null) {
   if (model === null)
     throw new ConfigError('ANALYZE_MODEL is not set, but must name the model when ANALYZE_URL is set')
   return { url, model, apiKey }
-}
-
-function transcriber(read: ReturnType<typeof reader>): TranscribeConfig | null {
-  const url = read.url('TRANSCRIBE_URL')
-  const line = read.text('TRANSCRIBE_COMMAND')
-  const model = read.text('TRANSCRIBE_MODEL')
-  const apiKey = read.text('TRANSCRIBE_API_KEY')
-  if (line === null) {
-    if (url === null) return null
-    if (model === null)
-      throw new ConfigError('TRANSCRIBE_MODEL is not set, but must name the model when TRANSCRIBE_URL is set')
-    return { kind: 'server', url, model, apiKey }
-  }
-  if (url !== null)
-    throw new ConfigError('TRANSCRIBE_COMMAND is set, but must not be when TRANSCRIBE_URL is set')
-  const command = splitCommandLine(line)
-  if (command === null)
-    throw new ConfigError('TRANSCRIBE_COMMAND must be a command line, but a quote in it is open at the end')
-  return { kind: 'command', command, environment: read.others() }
-}
-
-function recorder(read: ReturnType<typeof reader>): RecorderConfig | null {
-  const name = read.oneOf('RECORDER', SETTINGS.RECORDER.default)
-  const url = read.url('RECORDER_URL')
-  const apiKey = read.text('RECORDER_API_KEY')
-  const webhookSecret = read.text('RECORDER_WEBHOOK_SECRET')
-  if (name === 'none') return null
-  if (url === null)
-    throw new ConfigError(
-      'RECORDER_URL is not set, but must be the address of the recorder when RECORDER is set',
-    )
-  if (apiKey === null)
-    throw new ConfigError(
-      'RECORDER_API_KEY is not set, but must be the key for the recorder when RECORDER is set',
-    )
-  return { name, url, apiKey, webhookSecret }
 }
 
 const SENDER = /^(?:([^<>"\p{Cc}]*)<([^<>]*)>|([^<>]*))$/u

@@ -3,7 +3,9 @@
  * declarations, and `bun run docs` writes docs/settings.md from them.
  */
 import { cpus } from 'node:os'
-import { integer, perMinute, type Setting, text, textOr, url, WEB } from './settings-kinds.ts'
+import { integer, type Setting, text, textOr, url, WEB } from './settings-kinds.ts'
+import { LIMIT_SETTINGS } from './settings-limits.ts'
+import { MEETING_SETTINGS } from './settings-meetings.ts'
 
 /** The settings by group, in the order of the page. */
 export const SETTING_GROUPS = {
@@ -174,58 +176,7 @@ export const SETTING_GROUPS = {
       'Tokens of that server that findings of one organization may cost in a day (UTC); 0: any number. A short conversation costs about 1,500. Beyond it the built-in analyser reads, and the server reads again on a later day. Summaries, titles of themes and the assistant do not count.',
     ),
   },
-  Meetings: {
-    RECORDER: {
-      kind: 'choice',
-      allowed: ['attendee', 'vexa', 'recall', 'none'],
-      default: 'none',
-      text: 'The recorder whose bot joins meetings. The others of this group have no effect without one. See [Meetings](meetings.md).',
-    },
-    RECORDER_URL: url(WEB, 'none', 'Address of the recorder. Required with `RECORDER`.'),
-    RECORDER_API_KEY: text('text', 'none', 'The key for the recorder. Required with `RECORDER`.'),
-    RECORDER_WEBHOOK_SECRET: text(
-      'text',
-      'the recorder is only polled',
-      'The secret with which the recorder signs its webhooks to `/hooks/recorder/<name>`. They make a state show sooner.',
-    ),
-    RECORDER_POLL: integer(
-      5,
-      1,
-      3_600,
-      'Seconds between polls of a meeting whose state has just changed. The interval grows to one minute.',
-    ),
-    RECORDER_TIMEOUT: integer(15, 1, 300, 'Seconds that one request to the recorder may take.'),
-    RECORDER_DELETE: {
-      kind: 'choice',
-      allowed: ['true', 'false'],
-      default: 'true',
-      text: 'Delete recording and transcript at the recorder once they are stored here.',
-    },
-    MEETING_JOIN_TIMEOUT: integer(
-      300,
-      5,
-      86_400,
-      'Seconds in which the bot must reach the meeting or its waiting room, from the request or from `joinAt`. Then the media fails with `join_timeout`.',
-    ),
-    MEETING_WAITING_ROOM_TIMEOUT: integer(
-      1_200,
-      5,
-      86_400,
-      'Seconds that the bot waits to be let in. Then it leaves, and the media fails with `waiting_room_timeout`.',
-    ),
-    MEETING_RECORDING_TIMEOUT: integer(
-      28_800,
-      5,
-      604_800,
-      'Seconds that a meeting is recorded at most. Then the bot leaves, and what it recorded is kept.',
-    ),
-    MEETING_PROCESSING_TIMEOUT: integer(
-      7_200,
-      5,
-      604_800,
-      'Seconds that the recorder has after the meeting to finish the recording. Then the media fails with `recorder_failed`.',
-    ),
-  },
+  Meetings: MEETING_SETTINGS,
   'Sign-in': {
     OIDC_ISSUER: url(
       WEB,
@@ -282,46 +233,7 @@ export const SETTING_GROUPS = {
       'Receives a mail about each submitted form and each webhook that the service disabled.',
     ),
   },
-  Limits: {
-    RATE_LIMIT_READS: perMinute(
-      6_000,
-      'Reads of one caller a minute. 0 switches this limit and each of the following off.',
-    ),
-    RATE_LIMIT_WRITES: perMinute(3_000, 'Writes of one caller a minute.'),
-    RATE_LIMIT_AGENT_INGEST: perMinute(60_000, 'Ingestion requests of one agent application a minute.'),
-    RATE_LIMIT_FEEDBACK: perMinute(
-      100,
-      'Requests of one organization a minute that create feedback sources, people or records, all together.',
-    ),
-    RATE_LIMIT_TOOLS: perMinute(600, 'Requests of one user a minute to the tools of coding agents (`/mcp`).'),
-    RATE_LIMIT_MEETING_JOINS: perMinute(10, 'Meeting joins of one user a minute.'),
-    RATE_LIMIT_RECORDER_HOOKS: perMinute(3_000, 'Webhooks of recorders from one client address a minute.'),
-    RATE_LIMIT_FAILED_AUTHENTICATION: perMinute(30, 'Refused credentials of one client address a minute.'),
-    RATE_LIMIT_WEBSITE_READS: perMinute(300, 'Reads of the website API for one client address a minute.'),
-    RATE_LIMIT_ASSISTANT: perMinute(30, 'Questions to the assistant for one client address a minute.'),
-    RATE_LIMIT_WIDGET_KEY: perMinute(600, 'Requests with one publishable key a minute.'),
-    RATE_LIMIT_WIDGET_ADDRESS: perMinute(
-      60,
-      'Requests of one client address a minute with publishable keys.',
-    ),
-    RATE_LIMIT_FORMS: perMinute(20, 'Submitted forms for one client address a minute.'),
-    RATE_LIMIT_SIGN_IN: perMinute(
-      10,
-      'Requests of one client address a minute that ask for a sign-in link by mail, use a link that does not work, start OpenID Connect, register an OAuth client, begin an authorization, or name a client whose metadata document must be fetched.',
-    ),
-    MAX_BODIES_MB: integer(
-      128,
-      1,
-      1_000_000,
-      'MiB of JSON bodies that one process holds at a time. More are answered with 503 and `Retry-After`. One caller (an organization, or a client address of the website) may hold at most as much as is still free for others, so never more than half. Bodies that take longer than about 4 ms, by an estimate from their text, are parsed in two threads that callers share in turns. With the default the whole process stays below 1 GiB. Uploads do not count.',
-    ),
-    BODY_TIMEOUT: integer(
-      30,
-      1,
-      3_600,
-      'Seconds in which the whole JSON body of a request must arrive. A slower one is 408 `body_too_slow`. Uploads do not count.',
-    ),
-  },
+  Limits: LIMIT_SETTINGS,
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Setting>>>>
 
 type Groups = typeof SETTING_GROUPS
