@@ -5,8 +5,9 @@
  * by the statements of the runtime among few and many others. Pairs alternate, round after round.
  */
 import { MIGRATIONS } from '../sql/migrations.ts'
+import { claim } from '../src/actors/claim-statements.ts'
 import { readMailboxes } from '../src/actors/mailbox-reads.ts'
-import { claim, release } from '../src/actors/statements.ts'
+import { release } from '../src/actors/statements.ts'
 import { migrate } from '../src/platform/db/migrate.ts'
 import { connect, type Sql } from '../src/platform/db/pool.ts'
 import { type Environment, openEnvironment, startService } from './support/environment.ts'

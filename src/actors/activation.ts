@@ -4,11 +4,13 @@
  * Many actors share statements and transactions; this gives the throughput. Only a turn that is alone in its transaction
  * can fail. A shared transaction that goes wrong is rolled back, no message is blamed, and its turns run again alone.
  */
+
+import { claim, type Held, takeOver } from './claim-statements.ts'
 import type { Context, Handover } from './context.ts'
 import { givingUp, isSpent, shortHandler } from './handlers.ts'
 import { claimAndRead, type Mailbox, readMailboxes, type WaitingMessage } from './mailbox-reads.ts'
 import { errorText, retryDelayMs } from './retry.ts'
-import { abandon, claim, type Held, recordFailure, release, takeOver } from './statements.ts'
+import { abandon, recordFailure, release } from './statements.ts'
 import { commitTurns, TurnFailed, type Work } from './turn.ts'
 import { type ActorKey, Fenced, kindOf, type Message } from './types.ts'
 

@@ -7,6 +7,7 @@
 import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { aloneWork, failTurn, goToTheEnd } from './activation.ts'
+import { type Held, takeOver } from './claim-statements.ts'
 import type { Context, Handover } from './context.ts'
 import { isSpent, longHandler, longTurnTimeoutMs } from './handlers.ts'
 import {
@@ -17,7 +18,7 @@ import {
   type WaitingMessage,
 } from './mailbox-reads.ts'
 import { markResumes } from './running.ts'
-import { assertHead, fence, fenceAndRelease, type Held, release, remove, takeOver } from './statements.ts'
+import { assertHead, fence, fenceAndRelease, release, remove } from './statements.ts'
 import { commitTurns, limitStatements, sendAll, TurnFailed, TurnTimeout, within } from './turn.ts'
 import {
   type ActorKey,

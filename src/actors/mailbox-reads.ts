@@ -4,7 +4,7 @@
  * `last_seq` and the messages of a mailbox come from one snapshot; otherwise `release` could overlook a message.
  */
 import type { Json, Query } from '../platform/db/pool.ts'
-import { claiming, epochsOf, type Held, keysOf } from './statements.ts'
+import { claiming, epochsOf, type Held, keysOf } from './claim-statements.ts'
 import type { ActorKey, Message } from './types.ts'
 
 /** The mailbox of an actor that is still ours. */

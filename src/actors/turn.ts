@@ -9,10 +9,11 @@ import { withTimeout } from '../platform/concurrency/timeout.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { Revocation } from '../platform/db/revocation.ts'
 import { transaction } from '../platform/db/transaction.ts'
+import type { Held } from './claim-statements.ts'
 import type { Context } from './context.ts'
 import { send } from './mailbox.ts'
 import { markResumes, type RunningMark } from './running.ts'
-import { fenceAndRelease, type Held, remove } from './statements.ts'
+import { fenceAndRelease, remove } from './statements.ts'
 import {
   type ActorKey,
   type BulkHandler,

@@ -1,7 +1,7 @@
 /** The statements for rows of workers, and the sweeps, which find messages that no worker is working on. All times are the database's. */
 import type { Query } from '../platform/db/pool.ts'
+import { MAX_DEATH_PAUSE_S, WORKER_ENDED } from './claim-statements.ts'
 import type { Running } from './running.ts'
-import { MAX_DEATH_PAUSE_S, WORKER_ENDED } from './statements.ts'
 import type { ActorKey } from './types.ts'
 
 /** Registers a worker or renews its lease. Also registers a worker again whose row was deleted while it was paused. */

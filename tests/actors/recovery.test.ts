@@ -1,8 +1,8 @@
 /** When a wake-up is lost, a turn hangs or a worker dies, no message is lost, no turn commits twice, and no other actor waits. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { claim, WORKER_ENDED } from '../../src/actors/claim-statements.ts'
 import { send } from '../../src/actors/mailbox.ts'
 import type { RuntimeOptions } from '../../src/actors/options.ts'
-import { claim, WORKER_ENDED } from '../../src/actors/statements.ts'
 import type { ActorDefinition, ActorKey, Message } from '../../src/actors/types.ts'
 import type { Tx } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'

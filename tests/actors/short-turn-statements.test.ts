@@ -1,8 +1,9 @@
 /** The statements that save turns a round trip: `claimAndRead` and `fenceAndRelease`. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { claim, takeOver } from '../../src/actors/claim-statements.ts'
 import { send } from '../../src/actors/mailbox.ts'
 import { claimAndRead, readMailboxes } from '../../src/actors/mailbox-reads.ts'
-import { abandon, claim, fenceAndRelease, release, stillHeld, takeOver } from '../../src/actors/statements.ts'
+import { abandon, fenceAndRelease, release, stillHeld } from '../../src/actors/statements.ts'
 import { type ActorKey, Fenced, NO_ORGANIZATION } from '../../src/actors/types.ts'
 import type { Sql } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'

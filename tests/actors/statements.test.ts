@@ -1,19 +1,9 @@
 /** The statements of the protocol, one rule at a time, in the interleavings that matter. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { claim, takeOver, WORKER_ENDED, WORKER_ENDED_ONCE } from '../../src/actors/claim-statements.ts'
 import { hasten, send } from '../../src/actors/mailbox.ts'
 import { readMailboxes } from '../../src/actors/mailbox-reads.ts'
-import {
-  assertHead,
-  claim,
-  fence,
-  recordFailure,
-  release,
-  remove,
-  stillHeld,
-  takeOver,
-  WORKER_ENDED,
-  WORKER_ENDED_ONCE,
-} from '../../src/actors/statements.ts'
+import { assertHead, fence, recordFailure, release, remove, stillHeld } from '../../src/actors/statements.ts'
 import { type ActorKey, Fenced } from '../../src/actors/types.ts'
 import { sweep } from '../../src/actors/worker-statements.ts'
 import type { Sql } from '../../src/platform/db/pool.ts'

@@ -1,5 +1,5 @@
 /**
- * The actor protocol of `src/actors/statements.ts` as a model to be explored, at the granularity of statements and row
+ * The actor protocol of `src/actors/*statements.ts` as a model to be explored, at the granularity of statements and row
  * locks.
  *
  * Others see the writes of a transaction only after it commits. A statement that waits for a row lock re-reads the row when it

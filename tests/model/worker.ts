@@ -1,5 +1,5 @@
 /**
- * The steps of a worker, one statement each as in `src/actors/statements.ts`, and its faults.
+ * The steps of a worker, one statement each as in `src/actors/claim-statements.ts` and `statements.ts`, and its faults.
  *
  * A worker that takes no step is paused. Its lease may run out at any moment, and the worker may still continue.
  */

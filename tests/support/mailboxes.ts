@@ -1,6 +1,7 @@
 /** Actors with messages, and workers without a runtime, for tests of the statements of the actor protocol. */
+
+import { claim } from '../../src/actors/claim-statements.ts'
 import { send } from '../../src/actors/mailbox.ts'
-import { claim } from '../../src/actors/statements.ts'
 import type { ActorKey } from '../../src/actors/types.ts'
 import { beat } from '../../src/actors/worker-statements.ts'
 import type { Sql } from '../../src/platform/db/pool.ts'
