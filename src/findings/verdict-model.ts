@@ -1,6 +1,6 @@
 /** Shapes of verdicts about findings, and of the precision that follows from them. */
 import { type Static, Type } from '@sinclair/typebox'
-import { Signal } from '../agents/reads/model.ts'
+import { Signal } from '../agents/reads/signal.model.ts'
 import { KINDS, TIERS } from '../analyze/insight.ts'
 import { CHANNELS } from '../insight/model.ts'
 import { count, described, named, oneOf, orNull } from '../platform/validation/schema.ts'

@@ -3,7 +3,7 @@
  * test compares both. The OpenAPI document shows these shapes as `webhooks`.
  */
 import { type TSchema, Type } from '@sinclair/typebox'
-import { Signal } from '../agents/reads/model.ts'
+import { Signal } from '../agents/reads/signal.model.ts'
 import { moment, named, oneOf, orNull, uuid } from '../platform/validation/schema.ts'
 
 const text = (description: string) => Type.String({ description })

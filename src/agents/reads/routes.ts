@@ -8,17 +8,10 @@ import { moment, uuidOf } from '../../http/parameters.ts'
 import type { Principal } from '../../identity/principal.ts'
 import { AppError } from '../../platform/errors.ts'
 import { isStorableText } from '../../platform/validation/json.ts'
-import {
-  EventPageQuery,
-  EventRevision,
-  Session,
-  SessionQuery,
-  SessionWithEvents,
-  Signal,
-  SignalQuery,
-} from './model.ts'
+import { EventPageQuery, EventRevision, Session, SessionQuery, SessionWithEvents } from './model.ts'
 import type { Conversations } from './service.ts'
 import type { EventRow, RevisionRow, SessionRow } from './sessions.store.ts'
+import { Signal, SignalQuery } from './signal.model.ts'
 import type { SignalRow } from './signal.ts'
 import { orderOfSignals, type SignalFilter, signalResource } from './signals.rules.ts'
 import type { Reader } from './visible.store.ts'
