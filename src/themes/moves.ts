@@ -6,7 +6,8 @@ import { readFrequencies } from './frequencies.ts'
 import { readItems, readMembers, readMembersAfter } from './items.store.ts'
 import { moveItems, type Touched } from './membership.ts'
 import { nearness, pointOfItem } from './nearness.rules.ts'
-import { findTitle, keptThemes, lockProgress } from './themes.store.ts'
+import { keptThemes, lockProgress } from './themes.store.ts'
+import { findTitle } from './titles.store.ts'
 import { vectorOf } from './vector.rules.ts'
 
 /** Items that a turn moves. */

@@ -3,9 +3,10 @@ import type { LongTurn } from '../actors/types.ts'
 import type { Config } from '../config.ts'
 import { readFrequencies } from './frequencies.ts'
 import { quotationsOfTheme } from './items.store.ts'
-import { findTitle, lockProgress, otherTitles, saveTitle } from './themes.store.ts'
+import { lockProgress } from './themes.store.ts'
 import { titleOf } from './title.rules.ts'
 import { askTitle } from './title-model.ts'
+import { findTitle, otherTitles, saveTitle } from './titles.store.ts'
 
 /** Newest quotations that a title is made of. */
 const QUOTATIONS = 200
