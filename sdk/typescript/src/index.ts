@@ -1,6 +1,7 @@
 /** `@earshot/sdk`: sends agent conversations and feedback to Earshot, reads what it found, and verifies its webhooks. */
-export { Earshot, type EarshotOptions, type Person, type Session, type SessionOptions } from './earshot.ts'
+export { Earshot, type Session } from './earshot.ts'
 export type { Message, MessagePart, Rating } from './messages.rules.ts'
+export type { EarshotOptions, Person, SessionOptions } from './options.ts'
 export {
   type Conversation,
   EarshotReader,

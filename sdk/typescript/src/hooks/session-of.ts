@@ -1,5 +1,6 @@
 /** Which conversation a call of a framework belongs to. */
-import type { Session, SessionOptions } from '../earshot.ts'
+import type { Session } from '../earshot.ts'
+import type { SessionOptions } from '../options.ts'
 
 /** The part of the client that hooks use. */
 export interface Sessions {
