@@ -108,7 +108,7 @@ async function storeConversation(deps: WarmUpDeps, tx: Tx): Promise<string> {
 function prepared(applicationId: string): PreparedRequest {
   const body = { agentKey: NAME, externalSessionId: NAME, events: EVENTS }
   const parts = [new TextEncoder().encode(JSON.stringify(body))]
-  const input = { parts, applicationId, version: 1, settings: DEFAULT_SETTINGS, appends: false }
+  const input = { parts, applicationId, version: 1, settings: DEFAULT_SETTINGS, mode: 'ingest' } as const
   const { outcome } = createIngestWork().judge.run(input, () => {})
   if ('refusal' in outcome) throw errorOfData(outcome.refusal)
   return outcome.prepared

@@ -25,7 +25,7 @@ import { type Job, OlderSettings, StaleApplication } from './plan.ts'
 import type { Fingerprints } from './prepare.ts'
 import { createRememberedApplications } from './remembered-applications.ts'
 import { createRememberedSessions } from './remembered-sessions.ts'
-import { createIngestWork, type IngestWork } from './work.ts'
+import { createIngestWork, type IngestMode, type IngestWork } from './work.ts'
 
 type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
 type IngestDeps = Pick<Deps, 'sql' | 'notifier' | 'newId' | 'metrics' | 'requestWork' | 'clock'>
@@ -65,30 +65,30 @@ export function createIngest(deps: IngestDeps, applications: Pick<Applications, 
   async function judgeUnderKnown(
     principal: AgentPrincipal,
     readBody: ReadBody,
-    appends: boolean,
+    mode: IngestMode,
   ): Promise<Judged> {
     const { organizationId, applicationId } = principal
     const { application, remembered } = await known.get(organizationId, applicationId)
     try {
-      return await judge(deps, work, principal, application, readBody, appends)
+      return await judge(deps, work, principal, application, readBody, mode)
     } catch (error) {
       if (!remembered || !isRefusal(error)) throw error
       known.invalidate(applicationId)
-      return judgeUnderKnown(principal, readBody, appends)
+      return judgeUnderKnown(principal, readBody, mode)
     }
   }
 
   async function storeRequest(
     principal: AgentPrincipal,
     readBody: ReadBody,
-    appends: boolean,
+    mode: IngestMode,
   ): Promise<Stored> {
     let body: Promise<Uint8Array[]> | null = null
     const readOnce = () => {
       body ??= readBody()
       return body
     }
-    let judged = await judgeUnderKnown(principal, readOnce, appends)
+    let judged = await judgeUnderKnown(principal, readOnce, mode)
     for (let attempt = 1; ; attempt++) {
       try {
         const response = await store(judged.job)
@@ -101,16 +101,16 @@ export function createIngest(deps: IngestDeps, applications: Pick<Applications, 
           judged = await judgeUnderOlder(deps, work, judged, error.versions)
         } else {
           known.invalidate(principal.applicationId)
-          judged = await judgeUnderKnown(principal, readOnce, appends)
+          judged = await judgeUnderKnown(principal, readOnce, mode)
         }
       }
     }
   }
 
   return {
-    ingest: (principal, readBody) => storeRequest(principal, readBody, false),
+    ingest: (principal, readBody) => storeRequest(principal, readBody, 'ingest'),
     async append(principal, readBody) {
-      const { events = [], ...response } = await storeRequest(principal, readBody, true)
+      const { events = [], ...response } = await storeRequest(principal, readBody, 'append')
       return { ...response, events }
     },
   }
@@ -132,7 +132,7 @@ async function judge(
   principal: AgentPrincipal,
   application: IngestApplication,
   readBody: ReadBody,
-  appends: boolean,
+  mode: IngestMode,
 ): Promise<Judged> {
   const { organizationId, applicationId } = principal
   const disabled = application.chatsEnabled
@@ -145,7 +145,7 @@ async function judge(
   const body = await Promise.try(readBody).catch(disabledOr)
   const { settings, settingsVersion: version } = application
   const load = { ...jsonLoad(organizationId, body), keepsParts: true }
-  const input = { parts: body, applicationId, version, settings, appends }
+  const input = { parts: body, applicationId, version, settings, mode }
   const { agentKey, outcome } = await deps.requestWork.run(work.judge, input, load).catch(disabledOr)
   await checkAgentKey(deps, principal, application, agentKey)
   if (disabled !== null) throw disabled
@@ -169,16 +169,16 @@ async function judgeUnderOlder(
 ): Promise<Judged> {
   const { organizationId, applicationId } = job.key
   const load = { ...jsonLoad(organizationId, body), keepsParts: true }
-  const appends = job.prepared.timed !== null
+  const mode: IngestMode = job.prepared.timed === null ? 'ingest' : 'append'
   const older = new Map(job.older)
   const bodies = new Map(job.bodies)
   for (const version of versions) {
-    if (appends) bodies.set(version, NO_BODIES)
+    if (mode === 'append') bodies.set(version, NO_BODIES)
     else older.set(version, NO_FINGERPRINTS)
   }
   for (const { version, settings } of await selectSettings(sql, organizationId, applicationId, versions)) {
-    const input = { parts: body, applicationId, version, settings, appends }
-    if (appends) bodies.set(version, await requestWork.run(work.bodies, input, load))
+    const input = { parts: body, applicationId, version, settings, mode }
+    if (mode === 'append') bodies.set(version, await requestWork.run(work.bodies, input, load))
     else older.set(version, await requestWork.run(work.fingerprints, input, load))
   }
   return { body, job: { ...job, older, bodies } }

@@ -19,12 +19,14 @@ import {
 } from './prepare.ts'
 import { checkRequest, parseAppendRequest, parseRequest } from './request.rules.ts'
 
+/** `append`: the service numbers the events of the request. `ingest`: the caller has numbered them. */
+export type IngestMode = 'ingest' | 'append'
+
 interface IngestInput extends SettingsVersion {
   /** The body as sent. */
   readonly parts: Uint8Array[]
   readonly applicationId: string
-  /** True where the service numbers the events of the request. */
-  readonly appends: boolean
+  readonly mode: IngestMode
 }
 
 interface JudgedRequest {
@@ -89,8 +91,8 @@ interface ReadRequest {
   readonly timed: readonly boolean[] | null
 }
 
-function read({ appends }: IngestInput, value: unknown): ReadRequest {
-  if (!appends) {
+function read({ mode }: IngestInput, value: unknown): ReadRequest {
+  if (mode === 'ingest') {
     const request = parseRequest(value)
     return { request, sent: request.events, timed: null }
   }
