@@ -15,21 +15,11 @@ import { errorCode } from '../platform/db/sqlstate.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { invalid } from '../platform/validation/json.ts'
+import { corrected, type Query } from './correction.ts'
 import { RANKED } from './model.ts'
 import { present, type Shown } from './present.ts'
-import {
-  anyOf,
-  marked,
-  markOf,
-  type ParsedQuery,
-  type SearchText,
-  searchTextOf,
-  withPrefix,
-  withSimilar,
-  wordsIn,
-} from './query.rules.ts'
+import { anyOf, marked, type ParsedQuery, type SearchText, searchTextOf, withPrefix } from './query.rules.ts'
 import * as store from './search.store.ts'
-import { mayBeMistyped, similarWords } from './similar.rules.ts'
 import { enoughWeeks, FIRST_WEEKS, reaches, weekLabels } from './weeks.rules.ts'
 
 export type Search = ReturnType<typeof createSearch>
@@ -110,7 +100,7 @@ export function createSearch(deps: SearchDeps, statementMs = STATEMENT_MS) {
               store.prepareSearch(tx, statementMs),
               store.parseQuery(tx, viewer.organizationId, text),
             ])
-            return search(deps, tx, viewer, request, text, parsed)
+            return search({ deps, tx, viewer }, request, text, parsed)
           }
           return await transaction(deps.sql, work, 'read only')
         } catch (error) {
@@ -135,94 +125,115 @@ function textOf(query: string): SearchText {
 
 const NOTHING: Results = { rows: [], matches: 0, hasMoreMatches: false, isCorrected: false }
 
-/** A query of one configuration, without marks. */
-type Query = Pick<ParsedQuery, 'configuration' | 'query'>
+/** Where a search runs, and for whom. */
+interface Context {
+  readonly deps: SearchDeps
+  readonly tx: Tx
+  readonly viewer: Viewer
+}
+
+/** A request with its text and the number of the person. */
+interface Asked extends Omit<SearchRequest, 'personId'> {
+  readonly text: SearchText
+  readonly personId: number | undefined
+}
 
 async function search(
-  deps: SearchDeps,
-  tx: Tx,
-  viewer: Viewer,
-  request: SearchRequest,
+  context: Context,
+  { personId: person, ...request }: SearchRequest,
   text: SearchText,
   known: readonly ParsedQuery[],
 ): Promise<Results> {
+  const { tx, viewer } = context
   const { organizationId } = viewer
   const parsed = known.filter(({ query }) => query !== '')
   if (parsed.length === 0) return NOTHING
-  const personId =
-    request.personId === undefined ? undefined : await store.findPerson(tx, organizationId, request.personId)
+  const personId = person === undefined ? undefined : await store.findPerson(tx, organizationId, person)
   if (personId === null) return NOTHING
+  const asked = { ...request, text, personId }
   const asWritten = parsed.map((one) => ({ configuration: one.configuration, query: withPrefix(one) }))
-  const run = (queries: readonly Query[], isCorrected: boolean) =>
-    find(deps, tx, viewer, { ...request, personId }, text, queries, isCorrected)
-  if (request.after !== null && request.after[3] === 1)
-    return run(await corrected(tx, organizationId, asWritten), true)
-  const found = await run(asWritten, false)
+  if (request.after !== null && request.after[3] === 1) {
+    const queries = await corrected(tx, organizationId, asWritten)
+    return find(context, { asked, queries, isCorrected: true })
+  }
+  const found = await find(context, { asked, queries: asWritten, isCorrected: false })
   if (found.matches > 0 || request.after !== null) return found
   const others = await corrected(tx, organizationId, asWritten)
   if (others.every(({ query }, index) => query === asWritten[index]?.query)) return found
-  const similar = await run(others, true)
+  const similar = await find(context, { asked, queries: others, isCorrected: true })
   return similar.matches > 0 ? similar : found
 }
 
-/** The queries with similar words of the organization in place of unknown ones. */
-async function corrected(
-  tx: Tx,
-  organizationId: string,
-  queries: readonly Query[],
-): Promise<readonly Query[]> {
-  const mark = markOf(organizationId)
-  const words = [...new Set(queries.flatMap(({ query }) => wordsIn(query)))].filter(mayBeMistyped)
-  const withMark = words.map((word) => `${mark}${word}`)
-  const unknown = words.length === 0 ? [] : await store.unknownWords(tx, organizationId, withMark)
-  if (unknown.length === 0) return queries
-  const unmarked = (all: readonly string[]) => all.map((word) => word.slice(mark.length))
-  const similar = similarWords(unmarked(unknown), unmarked(await store.vocabularyOf(tx, organizationId)))
-  return queries.map(({ configuration, query }) => ({ configuration, query: withSimilar(query, similar) }))
+interface FindQuery {
+  readonly asked: Asked
+  /** One of each configuration. */
+  readonly queries: readonly Query[]
+  readonly isCorrected: boolean
 }
 
-async function find(
-  deps: SearchDeps,
-  tx: Tx,
-  viewer: Viewer,
-  { personId, ...request }: Omit<SearchRequest, 'personId'> & { readonly personId: number | undefined },
-  text: SearchText,
-  queries: readonly Query[],
-  isCorrected: boolean,
-): Promise<Results> {
-  const { organizationId } = viewer
+/** Ranks the matches, and shows those of the page. */
+async function find(context: Context, { asked, queries, isCorrected }: FindQuery): Promise<Results> {
+  const { deps, tx, viewer } = context
   const query = anyOf(queries.map((one) => one.query))
-  const wanted: store.Wanted = {
+  const microseconds = asked.after?.[0] ?? deps.clock.now().getTime() * 1_000
+  const ranked = await rank(tx, wantedOf(context, asked, query, queries), asked, microseconds)
+  const hits = hitsOf(ranked)
+  const shown = await present(tx, viewer.organizationId, hits.slice(0, asked.limit), query, asked.query)
+  const afterOf = ({ id, score }: Hit): After => [microseconds, score, id, isCorrected ? 1 : 0]
+  const matches = ranked[0]?.matches ?? 0
+  return {
+    rows: rowsOf(hits, shown, asked.limit, afterOf),
+    matches: Math.min(matches, RANKED),
+    hasMoreMatches: matches > RANKED,
+    isCorrected,
+  }
+}
+
+/** The filter: what the request asks for, of what the viewer may see. */
+function wantedOf(
+  { deps, tx, viewer }: Context,
+  { text, channel, since, until, personId }: Asked,
+  query: string,
+  queries: readonly Query[],
+): store.Wanted {
+  const { organizationId } = viewer
+  const userId = viewer.kind === 'user' ? viewer.userId : null
+  return {
     organizationId,
     query: marked(query, organizationId),
     exact: text.excludes
       ? queries.map((one) => ({ ...one, query: marked(one.query, organizationId) }))
       : null,
-    channel: request.channel,
-    since: request.since,
-    until: request.until,
+    channel,
+    since,
+    until,
     personId,
-    applications: deps.conversations.readableApplications(
-      tx,
-      { organizationId, userId: viewer.kind === 'user' ? viewer.userId : null },
-      undefined,
-    ),
+    applications: deps.conversations.readableApplications(tx, { organizationId, userId }, undefined),
     visible: deps.folders.visibleRecording(tx, viewer),
   }
-  const microseconds = request.after?.[0] ?? deps.clock.now().getTime() * 1_000
-  const ranked = await rank(tx, wanted, request, microseconds)
-  const [first] = ranked
-  const hits = ranked.flatMap(({ id, score }) => (id === null || score === null ? [] : [{ id, score }]))
-  const shown = await present(tx, organizationId, hits.slice(0, request.limit), query, request.query)
-  const results = hits.flatMap(({ id, score }, index) => {
-    const after: After = [microseconds, score, id, isCorrected ? 1 : 0]
-    const row = shown.get(id)
-    if (row !== undefined) return [{ ...row, score: Number(score), after }]
-    // Only tells that there is another page.
-    return index === request.limit ? [{ ...BEYOND, score: Number(score), after }] : []
+}
+
+interface Hit {
+  readonly id: number
+  readonly score: string
+}
+
+/** Without the row that only counts the matches. */
+function hitsOf(ranked: readonly store.RankedRow[]): readonly Hit[] {
+  return ranked.flatMap(({ id, score }) => (id === null || score === null ? [] : [{ id, score }]))
+}
+
+/** The rows of a page, and one more if there is another page. Passages that were deleted meanwhile are left out. */
+function rowsOf(
+  hits: readonly Hit[],
+  shown: ReadonlyMap<number, Shown>,
+  limit: number,
+  afterOf: (hit: Hit) => After,
+): readonly Result[] {
+  return hits.flatMap((hit, index) => {
+    const row = shown.get(hit.id) ?? (index === limit ? BEYOND : undefined)
+    return row === undefined ? [] : [{ ...row, score: Number(hit.score), after: afterOf(hit) }]
   })
-  const matches = first?.matches ?? 0
-  return { rows: results, matches: Math.min(matches, RANKED), hasMoreMatches: matches > RANKED, isCorrected }
 }
 
 /** The row after the page. It is not shown. */
@@ -240,7 +251,7 @@ const BEYOND: Shown = {
 async function rank(
   tx: Tx,
   wanted: store.Wanted,
-  { after, limit }: SearchRequest,
+  { after, limit }: Pick<SearchRequest, 'after' | 'limit'>,
   microseconds: number,
 ): Promise<readonly store.RankedRow[]> {
   const window = {
