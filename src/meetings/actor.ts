@@ -4,12 +4,12 @@ import type { ActorDefinition } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { meetingMessages } from '../messages/meeting.ts'
 import { check } from './check.ts'
-import { createGate } from './gate.ts'
+import { createCircuitBreaker } from './circuit-breaker.ts'
 import { createLinkSeal } from './sealing.ts'
 
 /** A check that keeps failing becomes a dead letter; maintenance sends the next one. */
 export function meetingActor(deps: Pick<Deps, 'config' | 'metrics' | 'clock' | 'recorder'>): ActorDefinition {
-  const tools = { ...deps, gate: createGate(), seal: createLinkSeal(deps.config) }
+  const tools = { ...deps, circuitBreaker: createCircuitBreaker(), seal: createLinkSeal(deps.config) }
   return defineActor(meetingMessages, {
     maxAttempts: 20,
     handlers: { check: (turn) => check(tools, turn) },

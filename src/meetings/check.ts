@@ -10,7 +10,7 @@ import type { Deps } from '../container.ts'
 import { withTimeoutSignal } from '../platform/concurrency/timeout.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import type { Seal } from '../platform/secrets/seal.ts'
-import { type Gate, NoPlace } from './gate.ts'
+import { Busy, type CircuitBreaker, CircuitOpen } from './circuit-breaker.ts'
 import { countStatus } from './metrics.ts'
 import { apply, type CopyState, type Outcome, type Plan, planOf } from './plan.rules.ts'
 import { type JoinRequest, type Recorder, RecorderError, type Utterance } from './recorder.ts'
@@ -19,7 +19,7 @@ import * as store from './store.ts'
 
 export interface CheckDeps extends Pick<Deps, 'config' | 'metrics' | 'clock'> {
   readonly recorder: Recorder
-  readonly gate: Gate
+  readonly circuitBreaker: CircuitBreaker
   readonly seal: Seal
 }
 
@@ -60,14 +60,15 @@ async function perform(deps: CheckDeps, turn: LongTurn, begun: Begun): Promise<O
   const late = () => new RecorderError('no answer in time', 'retryable')
   try {
     const request = join.botId === null ? await requestOf(deps, join) : null
-    return await deps.gate.run(() =>
+    return await deps.circuitBreaker.run(() =>
       withTimeoutSignal(2 * OPERATION * callSeconds * 1_000, turn.signal, late, (signal) =>
         ask(deps, begun, request, signal),
       ),
     )
   } catch (error) {
     turn.signal.throwIfAborted()
-    if (error instanceof NoPlace) return { kind: 'busy', isHanging: error.isHanging, seconds: error.seconds }
+    if (error instanceof CircuitOpen || error instanceof Busy)
+      return { kind: 'busy', isHanging: error instanceof CircuitOpen, seconds: error.seconds }
     if (!(error instanceof RecorderError)) throw error
     turn.log.warn(
       { joinId: join.id, plan, err: error.message, kind: error.kind },

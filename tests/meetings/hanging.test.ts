@@ -1,6 +1,6 @@
 /** A recorder that hangs holds up no other work, not even of the same organization. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { createGate, NoPlace } from '../../src/meetings/gate.ts'
+import { Busy, CircuitOpen, createCircuitBreaker } from '../../src/meetings/circuit-breaker.ts'
 import { QUICK } from '../support/actors.ts'
 import { eventually } from '../support/eventually.ts'
 import { joinMeeting, joinRow, RECORDER_ENV, startChecks } from '../support/meetings.ts'
@@ -39,16 +39,16 @@ describe('while the recorder hangs', () => {
   })
 })
 
-describe('the gate', () => {
+describe('the circuit breaker', () => {
   const reasonOf = (work: Promise<unknown>) => work.then(() => null).catch((error: unknown) => error)
 
   test('lets one in at a time, in order', async () => {
-    const gate = createGate()
+    const breaker = createCircuitBreaker()
     const order: number[] = []
     let inside = 0
     await Promise.all(
       [1, 2, 3].map((number) =>
-        gate.run(async () => {
+        breaker.run(async () => {
           expect(++inside).toBe(1)
           await Promise.resolve()
           order.push(number)
@@ -60,18 +60,18 @@ describe('the gate', () => {
   })
 
   test('sends those away who wait for too long, and goes on', async () => {
-    const gate = createGate({ patienceMs: 10, slowMs: 10_000, pauseMs: 10 })
+    const breaker = createCircuitBreaker({ patienceMs: 10, slowMs: 10_000, pauseMs: 10 })
     const proceed = Promise.withResolvers<void>()
-    const first = gate.run(() => proceed.promise)
-    expect(await reasonOf(gate.run(async () => {}))).toEqual(new NoPlace(false, 1))
+    const first = breaker.run(() => proceed.promise)
+    expect(await reasonOf(breaker.run(async () => {}))).toBeInstanceOf(Busy)
     proceed.resolve()
     await first
-    expect(await gate.run(async () => 'in')).toBe('in')
+    expect(await breaker.run(async () => 'in')).toBe('in')
   })
 
   test('pauses after a slow request, also one that failed', async () => {
-    const gate = createGate({ patienceMs: 10, slowMs: -1, pauseMs: 60_000 })
-    expect(await reasonOf(gate.run(() => Promise.reject(new Error('late'))))).toEqual(new Error('late'))
-    expect(await reasonOf(gate.run(async () => {}))).toMatchObject({ isHanging: true })
+    const breaker = createCircuitBreaker({ patienceMs: 10, slowMs: -1, pauseMs: 60_000 })
+    expect(await reasonOf(breaker.run(() => Promise.reject(new Error('late'))))).toEqual(new Error('late'))
+    expect(await reasonOf(breaker.run(async () => {}))).toBeInstanceOf(CircuitOpen)
   })
 })

@@ -1,29 +1,35 @@
 /**
  * Limits the requests of a worker to the recorder, so that a recorder that hangs costs other work of its pool next to nothing.
  *
- * One request is under way at a time; others wait for it briefly. After a slow one no request is made for a while. Who gets no place
- * comes back later.
+ * One request is under way at a time; others wait for it briefly. After a slow one no request is made for a while. A request that is
+ * refused is tried again later.
  */
 
-/** No place was free. `isHanging`: the recorder does not answer; `seconds`: when to come back. */
-export class NoPlace extends Error {
-  override readonly name = 'NoPlace'
+/** The recorder does not answer. `seconds`: when to try again. */
+export class CircuitOpen extends Error {
+  override readonly name = 'CircuitOpen'
 
-  constructor(
-    readonly isHanging: boolean,
-    readonly seconds: number,
-  ) {
-    super('no place for a request to the recorder')
+  constructor(readonly seconds: number) {
+    super('the recorder answers too slowly')
   }
 }
 
-export interface Gate {
-  /** Settles as `work` does. @throws NoPlace */
+/** The request waited too long for others. `seconds`: when to try again. */
+export class Busy extends Error {
+  override readonly name = 'Busy'
+
+  constructor(readonly seconds: number) {
+    super('other requests to the recorder are under way')
+  }
+}
+
+export interface CircuitBreaker {
+  /** Settles as `work` does. @throws CircuitOpen, Busy */
   run<T>(work: () => Promise<T>): Promise<T>
 }
 
-export interface GateTimes {
-  /** How long a request waits for its place. */
+export interface CircuitBreakerTimes {
+  /** How long a request waits for its turn. */
   readonly patienceMs: number
   /** A request that takes longer counts as slow. */
   readonly slowMs: number
@@ -31,25 +37,30 @@ export interface GateTimes {
   readonly pauseMs: number
 }
 
-const TIMES: GateTimes = { patienceMs: 1_000, slowMs: 5_000, pauseMs: 10_000 }
+const TIMES: CircuitBreakerTimes = { patienceMs: 1_000, slowMs: 5_000, pauseMs: 10_000 }
 
-export function createGate({ patienceMs, slowMs, pauseMs }: GateTimes = TIMES): Gate {
+export function createCircuitBreaker({
+  patienceMs,
+  slowMs,
+  pauseMs,
+}: CircuitBreakerTimes = TIMES): CircuitBreaker {
   const waiting: (() => void)[] = []
   let startedAt: number | null = null
   let pausedUntil = 0
 
-  /** Takes the place if it is free. @returns otherwise a promise for it. @throws NoPlace */
+  /** Takes the place if it is free. @returns otherwise a promise for it. @throws CircuitOpen */
   function enter(): Promise<void> | null {
     const now = performance.now()
-    if (now < pausedUntil) throw new NoPlace(true, (pausedUntil - now) / 1_000)
+    if (now < pausedUntil) throw new CircuitOpen((pausedUntil - now) / 1_000)
     if (startedAt === null) {
       startedAt = now
       return null
     }
-    if (now - startedAt > slowMs) throw new NoPlace(true, pauseMs / 1_000)
+    if (now - startedAt > slowMs) throw new CircuitOpen(pauseMs / 1_000)
     return turn()
   }
 
+  /** Waits for the place. @throws Busy */
   function turn(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const go = () => {
@@ -58,7 +69,7 @@ export function createGate({ patienceMs, slowMs, pauseMs }: GateTimes = TIMES): 
     }
     const timer = setTimeout(() => {
       waiting.splice(waiting.indexOf(go), 1)
-      reject(new NoPlace(false, 1))
+      reject(new Busy(1))
     }, patienceMs)
     waiting.push(go)
     return promise
