@@ -13,10 +13,10 @@
  */
 import { runAlone, runTogether } from './activation.ts'
 import type { Context, Handover } from './context.ts'
-import type { Queued } from './fair-queue.ts'
 import { runGroup } from './group-turn.ts'
 import { isGrouped } from './handlers.ts'
 import { Lane, type LaneShape } from './lane.ts'
+import type { Queued } from './least-loaded-queue.ts'
 import { runLong } from './long-turn.ts'
 import {
   type ActorKey,

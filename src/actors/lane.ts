@@ -5,7 +5,7 @@
  * also have a guest place: if one organization has all places, another one can still begin at once.
  */
 import type { Handover } from './context.ts'
-import { FairQueue, type Queued } from './fair-queue.ts'
+import { LeastLoadedQueue, type Queued } from './least-loaded-queue.ts'
 import type { ActorKey, Pool } from './types.ts'
 
 /** A full lane lets at least this many actors wait: of one organization, and of all. A narrow lane would let fewer wait. */
@@ -27,7 +27,7 @@ export type Run = (keys: readonly ActorKey[], handover: Handover) => Promise<voi
 
 /** Counts what is queued and in hand. The dispatcher starts the activations. */
 export class Lane {
-  readonly queue = new FairQueue()
+  readonly queue = new LeastLoadedQueue()
   readonly pool: Pool
   readonly width: number
   activations = 0

@@ -15,7 +15,7 @@
 import { setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { NO_ORGANIZATION } from '../actors/types.ts'
-import { createFairPlaces } from '../platform/concurrency/fair-places.ts'
+import { createFairPool } from '../platform/concurrency/fair-pool.ts'
 import { linesOf } from './lines.ts'
 import { type TextJob, type TextJobs, type TextWork, TextWorkError } from './text-work.ts'
 
@@ -61,9 +61,9 @@ const ENVIRONMENT = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/
 export function createTextProcesses(options: Partial<TextProcessesOptions> = {}): TextProcesses {
   const all = { ...DEFAULTS, ...options }
   const processes = Array.from({ length: all.processes }, () => new Place(all))
-  const places = createFairPlaces(processes)
+  const places = createFairPool(processes)
   const patient = { ...all, deadlineMs: all.deadlineMs * BACKGROUND_PATIENCE }
-  const background = createFairPlaces([new Place(patient, all.backgroundNiceness)])
+  const background = createFairPool([new Place(patient, all.backgroundNiceness)])
   const closing = new AbortController()
   return {
     async run<J extends TextJob>(

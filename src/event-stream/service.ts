@@ -9,7 +9,7 @@ import type { Conversations } from '../agents/reads/service.ts'
 import type { Deps } from '../container.ts'
 import type { Folders, Viewer } from '../folders/service.ts'
 import { asCaller } from '../platform/concurrency/caller.ts'
-import { createFairPlaces } from '../platform/concurrency/fair-places.ts'
+import { createFairPool } from '../platform/concurrency/fair-pool.ts'
 import { AppError } from '../platform/errors.ts'
 import { counterOf, type Metrics } from '../platform/observability/metrics.ts'
 import { type ClientStart, opening, sendChanges } from './client.ts'
@@ -52,7 +52,7 @@ export interface Caller {
 export function createEventStream(deps: EventStreamDeps, options: StreamOptions = {}) {
   const { sql, reads, clock, log, metrics } = deps
   const feeds = createFeeds(deps)
-  const places = createFairPlaces(PLACES)
+  const places = createFairPool(PLACES)
   const outlets = new Map<Outlet, { readonly organizationId: string; readonly done: Promise<void> }>()
   let isStopping = false
   const ends = counterOf(metrics, {

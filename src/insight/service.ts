@@ -8,7 +8,7 @@
 import type { Conversations } from '../agents/reads/service.ts'
 import type { Deps } from '../container.ts'
 import type { Folders, Viewer } from '../folders/service.ts'
-import { createFairPlaces } from '../platform/concurrency/fair-places.ts'
+import { createFairPool } from '../platform/concurrency/fair-pool.ts'
 import { isFinished } from '../platform/db/data-change.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { errorCode } from '../platform/db/sqlstate.ts'
@@ -35,7 +35,7 @@ const STATEMENT_MS = 5_000
 
 /** @param statementMs time limit of each statement */
 export function createInsight(deps: InsightDeps, statementMs = STATEMENT_MS) {
-  const places = createFairPlaces(PLACES)
+  const places = createFairPool(PLACES)
   const waiting = new Map<string, number>()
 
   async function inTurn<T>(organizationId: string, work: (tx: Tx) => Promise<T>): Promise<T> {

@@ -9,7 +9,7 @@ import type { Conversations } from '../agents/reads/service.ts'
 import type { Deps } from '../container.ts'
 import type { Folders, Viewer } from '../folders/service.ts'
 import type { Channel } from '../insight/model.ts'
-import { createFairPlaces } from '../platform/concurrency/fair-places.ts'
+import { createFairPool } from '../platform/concurrency/fair-pool.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { errorCode } from '../platform/db/sqlstate.ts'
 import { transaction } from '../platform/db/transaction.ts'
@@ -66,7 +66,7 @@ const EXAMINED = [ENOUGH, 40_000, null]
 
 /** @param statementMs time limit of each statement of a search */
 export function createSearch(deps: SearchDeps, statementMs = STATEMENT_MS) {
-  const places = createFairPlaces(PLACES)
+  const places = createFairPool(PLACES)
   const waiting = new Map<string, number>()
 
   async function inTurn<T>(organizationId: string, work: () => Promise<T>): Promise<T> {

@@ -9,7 +9,7 @@
  *   jobs wait for locks delays only itself.
  * - The queue is bounded. A job that exceeds the bound is refused at once.
  */
-import { createFairQueue } from './fair-queue.ts'
+import { createRoundRobinQueue } from './round-robin-queue.ts'
 
 export type Outcome<R> =
   | { readonly kind: 'done'; readonly result: R }
@@ -63,7 +63,7 @@ interface Waiting<J, R> {
 
 /** Returns the function that runs one job. */
 export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job: J) => Promise<R> {
-  const queue = createFairQueue<Waiting<J, R>>()
+  const queue = createRoundRobinQueue<Waiting<J, R>>()
   const busy = new Set<string>()
   let batches = 0
   /** Running batches that have taken longer than `patienceMs`. */

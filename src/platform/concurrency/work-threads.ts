@@ -5,7 +5,7 @@
  * exceeds the deadline is ended together with its thread. Other work continues.
  */
 import { AppError } from '../errors.ts'
-import { createFairPlaces } from './fair-places.ts'
+import { createFairPool } from './fair-pool.ts'
 import { transferable } from './parts.ts'
 import { errorOfData } from './work.ts'
 import type { Assignment, Completion, Report } from './work-thread.ts'
@@ -31,7 +31,7 @@ export interface WorkThreads {
 /** Threads start on their first use. */
 export function createWorkThreads(options: WorkThreadsOptions): WorkThreads {
   const threads = Array.from({ length: options.threads }, () => new WorkThread(options))
-  const places = createFairPlaces(threads)
+  const places = createFairPool(threads)
   return {
     run: (caller, assignment) => places.run(caller, (thread) => thread.run(assignment)),
     close() {

@@ -5,7 +5,7 @@
  * another. Reads that are not for a request go to the pool directly.
  */
 import { currentCaller } from '../concurrency/caller.ts'
-import { createFairPlaces } from '../concurrency/fair-places.ts'
+import { createFairPool } from '../concurrency/fair-pool.ts'
 import type { Query, Sql } from './pool.ts'
 
 /** What the driver calls to send a statement, when its result is awaited. */
@@ -19,7 +19,7 @@ interface Statement {
 }
 
 export function shareFairly(pool: Sql, connections: number): Query {
-  const places = createFairPlaces(Array.from({ length: connections }, (_, index) => index))
+  const places = createFairPool(Array.from({ length: connections }, (_, index) => index))
   const wrapped = new WeakMap<Send, Send>()
 
   function inTurn(send: Send): Send {

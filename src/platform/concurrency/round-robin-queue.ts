@@ -1,5 +1,5 @@
 /** A queue in which callers take turns, however many items each of them has. */
-export interface FairQueue<T> {
+export interface RoundRobinQueue<T> {
   readonly isEmpty: boolean
   add(caller: string, item: T): void
   /** Adds an item that comes next. */
@@ -14,7 +14,7 @@ export interface FairQueue<T> {
 }
 
 /** Items of one caller keep their order. */
-export function createFairQueue<T>(): FairQueue<T> {
+export function createRoundRobinQueue<T>(): RoundRobinQueue<T> {
   /** The callers in the order of their turns. No queue is empty. */
   let queues = new Map<string, T[]>()
   return {

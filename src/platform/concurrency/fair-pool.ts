@@ -4,9 +4,9 @@
  * Callers take turns. One caller never occupies all places, unless there is only one. So a caller whose work hangs delays only
  * itself.
  */
-import { createFairQueue } from './fair-queue.ts'
+import { createRoundRobinQueue } from './round-robin-queue.ts'
 
-export interface FairPlaces<P> {
+export interface FairPool<P> {
   /** Runs `work` in the first free place when it is the caller's turn. Settles as `work` does. */
   run<T>(caller: string, work: (place: P) => Promise<T>): Promise<T>
 }
@@ -18,9 +18,9 @@ interface Waiting<P> {
 }
 
 /** Work begins in the first free place of `places`, so the last ones stay idle longest. */
-export function createFairPlaces<P>(places: readonly P[]): FairPlaces<P> {
+export function createFairPool<P>(places: readonly P[]): FairPool<P> {
   const free = new Set(places)
-  const queue = createFairQueue<Waiting<P>>()
+  const queue = createRoundRobinQueue<Waiting<P>>()
   const running = new Map<string, number>()
   const mostOfOneCaller = Math.max(1, places.length - 1)
 

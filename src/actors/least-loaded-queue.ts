@@ -15,7 +15,7 @@ export interface Queued {
 export type InHand = (organization: string) => number
 
 /** Holds each actor once. */
-export class FairQueue {
+export class LeastLoadedQueue {
   /** Organizations with waiting actors; the one that was served last is at the end. */
   readonly #waiting = new Map<string, Set<ActorKey>>()
   readonly #organizations = new Map<ActorKey, string>()

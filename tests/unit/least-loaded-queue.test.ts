@@ -1,15 +1,15 @@
-/** The queue in which organizations take turns. */
+/** The queue whose next actor belongs to the organization with the fewest in hand. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { FairQueue, type Queued } from '../../src/actors/fair-queue.ts'
+import { LeastLoadedQueue, type Queued } from '../../src/actors/least-loaded-queue.ts'
 import type { ActorKey } from '../../src/actors/types.ts'
 
 const NOTHING = () => 0
 const keyOf = (name: string): ActorKey => `session:${name}`
 
 /** `a1` is the first actor of the organization `a`. */
-function queueOf(...names: readonly string[]): FairQueue {
-  const queue = new FairQueue()
+function queueOf(...names: readonly string[]): LeastLoadedQueue {
+  const queue = new LeastLoadedQueue()
   for (const name of names) queue.add(keyOf(name), name[0] ?? '')
   return queue
 }
@@ -45,7 +45,7 @@ test('an actor is queued and taken once; shares differ by at most one', () => {
   const actors = fc.array(fc.tuple(organization, fc.nat(20)), { maxLength: 60 })
   fc.assert(
     fc.property(actors, fc.integer({ min: 1, max: 10 }), (added, count) => {
-      const queue = new FairQueue()
+      const queue = new LeastLoadedQueue()
       for (const [name, number] of added) queue.add(keyOf(`${name}${number}`), name)
       const unique = new Set(added.map(([name, number]) => `${name}${number}`))
       expect(queue.size).toBe(unique.size)
