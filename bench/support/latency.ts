@@ -11,7 +11,7 @@ const MAX_AHEAD = 1_000
 /** Under load, one of this many messages is timed. */
 const SAMPLED = 20
 const TICK_MS = 5
-const PATIENCE_MS = 20_000
+const TIMEOUT_MS = 20_000
 
 export interface Latency {
   readonly p50: number
@@ -100,7 +100,7 @@ async function timed(
       committed.set(id, performance.now())
     },
     async applied(id) {
-      await Promise.race([arrival(id).promise, Bun.sleep(PATIENCE_MS)])
+      await Promise.race([arrival(id).promise, Bun.sleep(TIMEOUT_MS)])
     },
   }
   await scenario(clock, sender)

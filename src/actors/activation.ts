@@ -34,7 +34,7 @@ export async function runTogether(
     const works = await group.sortOut()
     if (works.length === 0) continue
     try {
-      const { released } = await commitTurns(context, works, context.options.batchPatienceMs)
+      const { released } = await commitTurns(context, works, context.options.batchTimeoutMs)
       group.complete(works, released)
       failures = 0
     } catch (error) {

@@ -37,7 +37,7 @@ async function takeTurn(
   const { options, stopping, log, metrics } = context
   const longWorks = works.map(({ messages, ...work }) => ({ ...work, message: messages[0]! }))
   try {
-    const released = await runTurn(context, longWorks, options.batchPatienceMs, (turn) =>
+    const released = await runTurn(context, longWorks, options.batchTimeoutMs, (turn) =>
       handler.together(turn),
     )
     // If the worker stops, the turn is broken off, and the next read of the mailboxes releases the actors that are left.

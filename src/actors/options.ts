@@ -17,7 +17,7 @@ export interface RuntimeOptions {
   /** The time limit of a long turn, unless its definition has another. After it the turn's signal is aborted. */
   readonly longTurnTimeoutMs: number
   /** The time limit of a shared transaction or a shared long turn. One that takes longer is dropped, and each turn runs alone. */
-  readonly batchPatienceMs: number
+  readonly batchTimeoutMs: number
   /** The most actors in one transaction. */
   readonly batchKeys: number
   /** The most messages of one actor in one transaction. */
@@ -57,7 +57,7 @@ export const DEFAULT_OPTIONS: RuntimeOptions = {
   statementTimeoutMs: STATEMENT_TIMEOUT_MS,
   turnTimeoutMs: 60_000,
   longTurnTimeoutMs: 2 * 60 * 60_000,
-  batchPatienceMs: 10_000,
+  batchTimeoutMs: 10_000,
   batchKeys: 64,
   batchMessages: 20,
   batchSlots: 2,

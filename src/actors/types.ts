@@ -154,7 +154,7 @@ export const asGroupTurn = (turn: LongTurn): GroupTurn => ({
 
 /**
  * Handles long turns that many actors share, for I/O that serves many at once. If a shared turn fails or takes longer than
- * `batchPatienceMs`, no attempt is counted, and the runtime handles each message with `alone`. A message that failed before runs
+ * `batchTimeoutMs`, no attempt is counted, and the runtime handles each message with `alone`. A message that failed before runs
  * with `alone` from the start.
  */
 export interface GroupHandler<P = Json> {

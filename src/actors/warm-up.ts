@@ -20,11 +20,11 @@ export async function practiseTurn(
   key: ActorKey,
   handle: (message: Message, send: Send) => Promise<unknown>,
 ): Promise<void> {
-  const { batchMessages, batchPatienceMs } = DEFAULT_OPTIONS
+  const { batchMessages, batchTimeoutMs } = DEFAULT_OPTIONS
   const [claimed] = await claimAndRead(tx, WORKER, [key], batchMessages)
   const message = claimed?.mailbox?.due[0]
   if (claimed == null || message === undefined) throw new Error(`no message for ${key}`)
-  limitStatements(tx, { options: DEFAULT_OPTIONS }, batchPatienceMs)
+  limitStatements(tx, { options: DEFAULT_OPTIONS }, batchTimeoutMs)
   const newMessages: NewMessage[] = []
   await handle(message, async (more) => void newMessages.push(...more))
   await Promise.all([

@@ -6,7 +6,7 @@ import { countLiveWorkers } from '../actors/worker-statements.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../container.ts'
 import { type Operation, ok, operation } from '../http/operation.ts'
-import { everyNow } from '../platform/concurrency/every-now.ts'
+import { cachedFor } from '../platform/concurrency/cached.ts'
 import { serverVersion } from '../platform/db/server-version.store.ts'
 import * as model from './model.ts'
 
@@ -19,7 +19,7 @@ type ServiceDeps = Pick<Deps, 'config' | 'reads' | 'redis' | 'storage'>
 
 export function serviceOperation(deps: ServiceDeps): Operation {
   const { config, reads } = deps
-  const isWritable = everyNow(MEDIA_CHECK_EVERY_MS, () =>
+  const isWritable = cachedFor(MEDIA_CHECK_EVERY_MS, () =>
     deps.storage.assertWritable(AbortSignal.timeout(MEDIA_CHECK_MS)).then(
       () => true,
       () => false,

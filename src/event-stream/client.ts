@@ -3,7 +3,7 @@ import type { Clock } from '../platform/clock.ts'
 import { type Change, changeText, heartbeatText, retryText, startText } from './event.rules.ts'
 import type { Feed } from './feeds.ts'
 import type { StartType } from './model.ts'
-import type { Outlet } from './outlet.ts'
+import type { ResponseStream } from './response-stream.ts'
 
 const HEARTBEAT_MS = 15_000
 /** Numbers that one page covers. */
@@ -26,23 +26,23 @@ export interface ClientStart {
 /** Why the stream ended. `gone`: the client, or this process, ended it. */
 export type End = 'gone' | 'refused' | 'closed'
 
-/** Resolves at the end of the stream. The caller closes the outlet. @throws SlowClient; errors of `read` */
+/** Resolves at the end of the stream. The caller closes the response. @throws SlowClient; errors of `read` */
 export async function sendChanges(
   { clock, heartbeatMs = HEARTBEAT_MS, isAdmitted, read }: ClientDeps,
   feed: Feed,
-  outlet: Outlet,
+  response: ResponseStream,
   from: ClientStart,
 ): Promise<End> {
   const { generation } = feed
   let { position } = from
   const begin = async (type: StartType) => {
     position = Math.max(position, feed.lastSeq)
-    await outlet.write(startText(type, generation, position, clock.now()))
+    await response.write(startText(type, generation, position, clock.now()))
   }
   if (from.start !== 'resume') await begin(from.start)
   for (;;) {
     const { changed } = feed
-    if (outlet.ended.aborted) return 'gone'
+    if (response.ended.aborted) return 'gone'
     if (!feed.isOpen) return 'closed'
     if (position < feed.lostSeq) await begin('reset')
     else if (position < feed.lastSeq) {
@@ -52,10 +52,10 @@ export async function sendChanges(
       // Entries that were deleted before they were read.
       if (position < feed.lostSeq) continue
       position = upTo
-      if (changes.length > 0) await outlet.write(changes.map((one) => changeText(generation, one)).join(''))
-    } else if (await isQuiet(changed, outlet.ended, heartbeatMs)) {
+      if (changes.length > 0) await response.write(changes.map((one) => changeText(generation, one)).join(''))
+    } else if (await isQuiet(changed, response.ended, heartbeatMs)) {
       if (!(await isAdmitted())) return 'refused'
-      await outlet.write(heartbeatText(generation, position))
+      await response.write(heartbeatText(generation, position))
     }
   }
 }

@@ -16,7 +16,7 @@ import { type ClientStart, opening, sendChanges } from './client.ts'
 import { type Change, retryText, startOf } from './event.rules.ts'
 import { createFeeds, type Feed } from './feeds.ts'
 import * as store from './log.store.ts'
-import { createOutlet, type Outlet, SlowClient } from './outlet.ts'
+import { createResponseStream, type ResponseStream, SlowClient } from './response-stream.ts'
 
 export type EventStream = ReturnType<typeof createEventStream>
 
@@ -31,7 +31,7 @@ export const MOST_STREAMS = { ofOrganization: 100, inAll: 1_000 } as const
 
 export interface StreamOptions {
   readonly heartbeatMs?: number
-  readonly patienceMs?: number
+  readonly timeoutMs?: number
 }
 
 /** Pages that are read at the same time. */
@@ -53,7 +53,10 @@ export function createEventStream(deps: EventStreamDeps, options: StreamOptions 
   const { sql, reads, clock, log, metrics } = deps
   const feeds = createFeeds(deps)
   const places = createFairPool(PLACES)
-  const outlets = new Map<Outlet, { readonly organizationId: string; readonly done: Promise<void> }>()
+  const responses = new Map<
+    ResponseStream,
+    { readonly organizationId: string; readonly done: Promise<void> }
+  >()
   let isStopping = false
   const ends = counterOf(metrics, {
     name: 'earshot_event_stream_ends_total',
@@ -96,37 +99,37 @@ export function createEventStream(deps: EventStreamDeps, options: StreamOptions 
     await store.completeStream(sql, organizationId)
   }
 
-  async function serve({ viewer, isAdmitted }: Caller, lastEventId: string | null, outlet: Outlet) {
+  async function serve({ viewer, isAdmitted }: Caller, lastEventId: string | null, response: ResponseStream) {
     const { organizationId } = viewer
     const generation = crypto.randomUUID().slice(0, 8)
     const opened = await store.openStream(sql, organizationId, generation)
     const feed = feeds.join({ ...opened, organizationId })
     try {
-      await outlet.write(opening(RETRY_MS.lost))
-      if (!opened.isComplete) await untilComplete(organizationId, outlet.ended)
+      await response.write(opening(RETRY_MS.lost))
+      if (!opened.isComplete) await untilComplete(organizationId, response.ended)
       // Numbers waiting entries first, so that none of them is skipped or sent twice.
       await feeds.look(feed)
       const start: ClientStart = startOf({ ...opened, lastSeq: feed.lastSeq }, lastEventId)
       const page = (of: Feed, after: number, upTo: number) => read(viewer, of, after, upTo)
       const client = { clock, heartbeatMs: options.heartbeatMs, isAdmitted, read: page }
-      return await sendChanges(client, feed, outlet, start)
+      return await sendChanges(client, feed, response, start)
     } finally {
       feeds.leave(feed)
     }
   }
 
-  async function follow(caller: Caller, lastEventId: string | null, outlet: Outlet): Promise<void> {
+  async function follow(caller: Caller, lastEventId: string | null, response: ResponseStream): Promise<void> {
     const { organizationId } = caller.viewer
     try {
-      ends.inc({ reason: await serve(caller, lastEventId, outlet) })
-      outlet.close(retryText(RETRY_MS.lost))
+      ends.inc({ reason: await serve(caller, lastEventId, response) })
+      response.close(retryText(RETRY_MS.lost))
     } catch (error) {
       const isSlow = error instanceof SlowClient
       ends.inc({ reason: isSlow ? 'slow' : 'failed' })
       if (!isSlow) log.warn({ err: error, organizationId }, 'event stream failed')
-      outlet.close(retryText(RETRY_MS.slow))
+      response.close(retryText(RETRY_MS.slow))
     } finally {
-      outlets.delete(outlet)
+      responses.delete(response)
       open.dec()
     }
   }
@@ -140,25 +143,25 @@ export function createEventStream(deps: EventStreamDeps, options: StreamOptions 
     open(caller: Caller, lastEventId: string | null): ReadableStream<Uint8Array> {
       const { organizationId } = caller.viewer
       assertRoom(
-        [...outlets.values()].filter((one) => one.organizationId === organizationId).length,
-        outlets.size,
+        [...responses.values()].filter((one) => one.organizationId === organizationId).length,
+        responses.size,
       )
       if (isStopping) throw new AppError('streams_full', 'This process is stopping. Connect again.', again(1))
-      const outlet = createOutlet(options.patienceMs)
+      const response = createResponseStream(options.timeoutMs)
       const done = Promise.withResolvers<void>()
-      outlets.set(outlet, { organizationId, done: done.promise })
+      responses.set(response, { organizationId, done: done.promise })
       open.inc()
-      void follow(caller, lastEventId, outlet).finally(done.resolve)
-      return outlet.body
+      void follow(caller, lastEventId, response).finally(done.resolve)
+      return response.body
     },
 
     /** Ends every stream. Clients connect again, and go on where they were. */
     async stop(): Promise<void> {
       isStopping = true
-      const left = [...outlets]
-      for (const [outlet] of left) {
+      const left = [...responses]
+      for (const [response] of left) {
         const spread = SPREAD_MS.from + Math.random() * (SPREAD_MS.to - SPREAD_MS.from)
-        outlet.close(retryText(Math.round(spread)))
+        response.close(retryText(Math.round(spread)))
       }
       await Promise.all(left.map(([, { done }]) => done))
       await feeds.stop()

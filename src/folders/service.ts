@@ -11,7 +11,7 @@ import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
 import { nameOf } from '../platform/validation/names.ts'
-import { isRecordingAmong } from '../recordings/among.ts'
+import { recordingMatches } from '../recordings/visibility.ts'
 import type { CreateFolder, UploadBatch } from './model.ts'
 import * as store from './store.ts'
 
@@ -80,7 +80,7 @@ export function createFolders({ sql, reads, newId }: FoldersDeps) {
 
     /** @throws AppError 404 `recording_not_found` */
     async assertVisible(query: Query, viewer: store.Viewer, recordingId: string): Promise<void> {
-      if (await isRecordingAmong(query, recordingId, store.visibleRecording(query, viewer))) return
+      if (await recordingMatches(query, recordingId, store.visibleRecording(query, viewer))) return
       throw new AppError('recording_not_found', 'There is no such recording.')
     },
 

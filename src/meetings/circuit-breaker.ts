@@ -30,17 +30,17 @@ export interface CircuitBreaker {
 
 export interface CircuitBreakerTimes {
   /** How long a request waits for its turn. */
-  readonly patienceMs: number
+  readonly timeoutMs: number
   /** A request that takes longer counts as slow. */
   readonly slowMs: number
   /** How long no request is made after a slow one. */
   readonly pauseMs: number
 }
 
-const TIMES: CircuitBreakerTimes = { patienceMs: 1_000, slowMs: 5_000, pauseMs: 10_000 }
+const TIMES: CircuitBreakerTimes = { timeoutMs: 1_000, slowMs: 5_000, pauseMs: 10_000 }
 
 export function createCircuitBreaker({
-  patienceMs,
+  timeoutMs,
   slowMs,
   pauseMs,
 }: CircuitBreakerTimes = TIMES): CircuitBreaker {
@@ -70,7 +70,7 @@ export function createCircuitBreaker({
     const timer = setTimeout(() => {
       waiting.splice(waiting.indexOf(go), 1)
       reject(new Busy(1))
-    }, patienceMs)
+    }, timeoutMs)
     waiting.push(go)
     return promise
   }

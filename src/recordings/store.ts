@@ -208,7 +208,7 @@ export function speakersOf(query: Query, organizationId: string, recordingId: st
 }
 
 /** Whether the recording meets the condition on `r`. */
-export async function isRecordingAmong(
+export async function recordingMatches(
   query: Query,
   recordingId: string,
   condition: Condition,

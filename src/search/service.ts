@@ -17,8 +17,9 @@ import { AppError } from '../platform/errors.ts'
 import { invalid } from '../platform/validation/json.ts'
 import { corrected, type Query } from './correction.ts'
 import { RANKED } from './model.ts'
-import { present, type Shown } from './present.ts'
+
 import { anyOf, marked, type ParsedQuery, type SearchText, searchTextOf, withPrefix } from './query.rules.ts'
+import { type Shown, showPassages } from './results.ts'
 import * as store from './search.store.ts'
 import { enoughWeeks, FIRST_WEEKS, reaches, weekLabels } from './weeks.rules.ts'
 
@@ -178,7 +179,7 @@ async function find(context: Context, { asked, queries, isCorrected }: FindQuery
   const microseconds = asked.after?.[0] ?? deps.clock.now().getTime() * 1_000
   const ranked = await rank(tx, wantedOf(context, asked, query, queries), asked, microseconds)
   const hits = hitsOf(ranked)
-  const shown = await present(tx, viewer.organizationId, hits.slice(0, asked.limit), query, asked.query)
+  const shown = await showPassages(tx, viewer.organizationId, hits.slice(0, asked.limit), query, asked.query)
   const afterOf = ({ id, score }: Hit): After => [microseconds, score, id, isCorrected ? 1 : 0]
   const matches = ranked[0]?.matches ?? 0
   return {

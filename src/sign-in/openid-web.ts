@@ -11,13 +11,13 @@ import { readCookie, setCookie } from '../http/session-cookie.ts'
 import type { Identity, User } from '../identity/service.ts'
 import type { Alongside } from '../platform/db/alongside.ts'
 import { AppError } from '../platform/errors.ts'
-import { type EnterDeps, enter } from './enter.ts'
-import type { Exchange } from './exchange.ts'
 import { redirect } from './html.ts'
 import { OPENID_CALLBACK_PATH, returnPathOf } from './link.rules.ts'
 import type { OpenId, Person } from './openid.ts'
+import type { PageRequest } from './page-request.ts'
+import { type StartSessionDeps, startSession } from './start-session.ts'
 
-export type OpenIdPagesDeps = EnterDeps & {
+export type OpenIdPagesDeps = StartSessionDeps & {
   readonly config: Config
   readonly identity: Pick<Identity, 'admitUser' | 'findUserAnywhere'>
   /** Null: no provider is configured. */
@@ -36,28 +36,30 @@ const StoredAttempt = Type.Object({
 
 export async function startOpenId(
   { config, openId }: OpenIdPagesDeps,
-  exchange: Exchange,
+  pageRequest: PageRequest,
 ): Promise<Response> {
   if (openId === null) throw new AppError('not_found', 'No sign-in provider is configured.')
-  await exchange.countAttempt()
-  const { url, attempt } = await openId.start(`${exchange.baseUrl}${OPENID_CALLBACK_PATH}`)
-  const stored = { ...attempt, to: returnPathOf(queryOf(exchange.request).get('to')) }
+  await pageRequest.countAttempt()
+  const { url, attempt } = await openId.start(`${pageRequest.baseUrl}${OPENID_CALLBACK_PATH}`)
+  const stored = { ...attempt, to: returnPathOf(queryOf(pageRequest.request).get('to')) }
   const value = Buffer.from(JSON.stringify(stored)).toString('base64url')
-  return redirect(url, [setCookie(exchange.request, config, COOKIE, value, ATTEMPT_SECONDS)])
+  return redirect(url, [setCookie(pageRequest.request, config, COOKIE, value, ATTEMPT_SECONDS)])
 }
 
-export async function finishOpenId(deps: OpenIdPagesDeps, exchange: Exchange): Promise<Response> {
+export async function finishOpenId(deps: OpenIdPagesDeps, pageRequest: PageRequest): Promise<Response> {
   const { config, openId } = deps
-  const { request } = exchange
+  const { request } = pageRequest
   if (openId === null) throw new AppError('not_found', 'No sign-in provider is configured.')
   const stored = storedAttempt(readCookie(request, config, COOKIE))
   if (stored === null)
     throw new AppError('unauthenticated', 'This sign-in was not started in this browser. Start it again.')
-  const redirectUri = `${exchange.baseUrl}${OPENID_CALLBACK_PATH}`
+  const redirectUri = `${pageRequest.baseUrl}${OPENID_CALLBACK_PATH}`
   const callback = new URL(`${redirectUri}?${queryOf(request)}`)
   const person = await openId.finish(callback, stored, redirectUri)
   const userId = await userOf(deps, person)
-  return enter(deps, exchange, userId, returnPathOf(stored.to), [setCookie(request, config, COOKIE, '', 0)])
+  return startSession(deps, pageRequest, userId, returnPathOf(stored.to), [
+    setCookie(request, config, COOKIE, '', 0),
+  ])
 }
 
 function storedAttempt(cookie: string | null) {

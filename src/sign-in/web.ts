@@ -13,8 +13,6 @@ import { AppError } from '../platform/errors.ts'
 import { methodNotAllowed } from '../platform/net/methods.ts'
 import { createSendOutbound } from '../platform/net/outbound-request.ts'
 import { isEmailAddress } from '../platform/validation/email-address.ts'
-import { enter } from './enter.ts'
-import { createExchanges, type Exchange } from './exchange.ts'
 import { pageResponse, redirect } from './html.ts'
 import {
   LINK_PATH,
@@ -27,8 +25,10 @@ import {
 import { createOpenId, type OpenId } from './openid.ts'
 import { finishOpenId, startOpenId } from './openid-web.ts'
 import css from './page.css' with { type: 'text' }
+import { createPageRoutes, type PageRequest } from './page-request.ts'
 import { confirmLinkPage, mailSentPage, signedInPage, signInPage, usedLinkPage } from './pages.ts'
 import type { SignIn } from './service.ts'
+import { startSession } from './start-session.ts'
 
 type PageIdentity = Pick<
   Identity,
@@ -53,22 +53,22 @@ const HIDDEN = { parse: 'none', detail: { hide: true } } as const
 
 /** Everything under `/sign-in`. */
 export function signInPages(deps: SignInPagesDeps) {
-  const page = createExchanges(deps)
+  const page = createPageRoutes(deps)
   const app = new Elysia({ name: 'sign-in', normalize: false })
-  const get = (path: string, handle: (exchange: Exchange) => Promise<Response>) =>
+  const get = (path: string, handle: (pageRequest: PageRequest) => Promise<Response>) =>
     app.get(path, page(handle), HIDDEN)
-  const post = (path: string, handle: (exchange: Exchange) => Promise<Response>) =>
+  const post = (path: string, handle: (pageRequest: PageRequest) => Promise<Response>) =>
     app.post(path, page(handle), HIDDEN)
 
-  get(SIGN_IN_PATH, (exchange) => showSignIn(deps, exchange))
-  get(LINK_PATH, (exchange) => showLink(deps, exchange))
-  post(LINK_PATH, (exchange) => useLink(deps, exchange))
+  get(SIGN_IN_PATH, (pageRequest) => showSignIn(deps, pageRequest))
+  get(LINK_PATH, (pageRequest) => showLink(deps, pageRequest))
+  post(LINK_PATH, (pageRequest) => useLink(deps, pageRequest))
   const openId = { ...deps, openId: openIdOf(deps) }
-  get(OPENID_PATH, (exchange) => startOpenId(openId, exchange))
-  get(OPENID_CALLBACK_PATH, (exchange) => finishOpenId(openId, exchange))
-  post(`${SIGN_IN_PATH}/mail`, (exchange) => requestMail(deps, exchange))
-  post(`${SIGN_IN_PATH}/out`, (exchange) => signOut(deps, exchange))
-  post(`${SIGN_IN_PATH}/sessions/end`, (exchange) => endSession(deps, exchange))
+  get(OPENID_PATH, (pageRequest) => startOpenId(openId, pageRequest))
+  get(OPENID_CALLBACK_PATH, (pageRequest) => finishOpenId(openId, pageRequest))
+  post(`${SIGN_IN_PATH}/mail`, (pageRequest) => requestMail(deps, pageRequest))
+  post(`${SIGN_IN_PATH}/out`, (pageRequest) => signOut(deps, pageRequest))
+  post(`${SIGN_IN_PATH}/sessions/end`, (pageRequest) => endSession(deps, pageRequest))
   app.get(`${SIGN_IN_PATH}/style.css`, () => new Response(css, { headers: STYLE_HEADERS }), HIDDEN)
   for (const [path, allow] of METHODS)
     app.all(
@@ -103,15 +103,18 @@ const METHODS = [
 const NO_MAIL =
   'The operator has not set PUBLIC_BASE_URL, so this service cannot send links by mail. Ask the operator for a link.'
 
-async function showSignIn({ config, identity }: SignInPagesDeps, exchange: Exchange): Promise<Response> {
-  const { request, prefix } = exchange
+async function showSignIn(
+  { config, identity }: SignInPagesDeps,
+  pageRequest: PageRequest,
+): Promise<Response> {
+  const { request, prefix } = pageRequest
   const returnPath = returnPathOf(queryOf(request).get('to'))
-  const visitor = await exchange.visitor()
+  const visitor = await pageRequest.visitor()
   if (visitor === null) {
-    const noMail = mailBaseUrl(config.publicBaseUrl, exchange.baseUrl) === null ? NO_MAIL : null
+    const noMail = mailBaseUrl(config.publicBaseUrl, pageRequest.baseUrl) === null ? NO_MAIL : null
     return pageResponse(signInPage({ prefix, returnPath, noMail, hasOpenId: config.openId !== null }), prefix)
   }
-  if (returnPath !== SIGN_IN_PATH) return redirect(`${exchange.baseUrl}${returnPath}`)
+  if (returnPath !== SIGN_IN_PATH) return redirect(`${pageRequest.baseUrl}${returnPath}`)
   const [user, sessions] = await Promise.all([
     identity.findUserAnywhere(visitor.userId),
     identity.listSessions(visitor.userId),
@@ -119,48 +122,48 @@ async function showSignIn({ config, identity }: SignInPagesDeps, exchange: Excha
   return pageResponse(signedInPage({ prefix, email: user?.email ?? '', ...visitor, sessions }), prefix)
 }
 
-async function requestMail({ config, signIn }: SignInPagesDeps, exchange: Exchange): Promise<Response> {
-  const fields = await exchange.form()
-  await exchange.countAttempt()
-  const baseUrl = mailBaseUrl(config.publicBaseUrl, exchange.baseUrl)
+async function requestMail({ config, signIn }: SignInPagesDeps, pageRequest: PageRequest): Promise<Response> {
+  const fields = await pageRequest.form()
+  await pageRequest.countAttempt()
+  const baseUrl = mailBaseUrl(config.publicBaseUrl, pageRequest.baseUrl)
   if (baseUrl === null) throw new AppError('unavailable', NO_MAIL)
   const email = fields.get('email')?.trim() ?? ''
   if (!isEmailAddress(email)) throw new AppError('validation_failed', 'Enter an e-mail address.')
   await signIn.requestMail({ email, baseUrl, returnPath: returnPathOf(fields.get('to')) })
-  return pageResponse(mailSentPage, exchange.prefix)
+  return pageResponse(mailSentPage, pageRequest.prefix)
 }
 
-async function showLink({ identity }: SignInPagesDeps, exchange: Exchange): Promise<Response> {
-  const { prefix, request } = exchange
+async function showLink({ identity }: SignInPagesDeps, pageRequest: PageRequest): Promise<Response> {
+  const { prefix, request } = pageRequest
   const query = queryOf(request)
   const token = query.get('token') ?? ''
   const user = await identity.userOfLink(token)
   if (user === null) {
-    await exchange.countAttempt()
-    return pageResponse(usedLinkPage(exchange), prefix)
+    await pageRequest.countAttempt()
+    return pageResponse(usedLinkPage(pageRequest), prefix)
   }
   const returnPath = returnPathOf(query.get('to'))
   return pageResponse(confirmLinkPage({ prefix, email: user.email, token, returnPath }), prefix)
 }
 
-async function useLink(deps: SignInPagesDeps, exchange: Exchange): Promise<Response> {
-  const fields = await exchange.form()
+async function useLink(deps: SignInPagesDeps, pageRequest: PageRequest): Promise<Response> {
+  const fields = await pageRequest.form()
   const userId = await deps.identity.useLink(fields.get('token') ?? '')
   if (userId === null) {
-    await exchange.countAttempt()
-    return pageResponse(usedLinkPage(exchange), exchange.prefix)
+    await pageRequest.countAttempt()
+    return pageResponse(usedLinkPage(pageRequest), pageRequest.prefix)
   }
-  return enter(deps, exchange, userId, returnPathOf(fields.get('to')))
+  return startSession(deps, pageRequest, userId, returnPathOf(fields.get('to')))
 }
 
-async function signOut({ config, identity }: SignInPagesDeps, exchange: Exchange): Promise<Response> {
-  const { visitor } = await exchange.ownForm()
+async function signOut({ config, identity }: SignInPagesDeps, pageRequest: PageRequest): Promise<Response> {
+  const { visitor } = await pageRequest.ownForm()
   await identity.endSession(visitor.userId, visitor.sessionId)
-  return redirect(`${exchange.baseUrl}${SIGN_IN_PATH}`, [clearSessionCookie(exchange.request, config)])
+  return redirect(`${pageRequest.baseUrl}${SIGN_IN_PATH}`, [clearSessionCookie(pageRequest.request, config)])
 }
 
-async function endSession({ identity }: SignInPagesDeps, exchange: Exchange): Promise<Response> {
-  const { visitor, fields } = await exchange.ownForm()
+async function endSession({ identity }: SignInPagesDeps, pageRequest: PageRequest): Promise<Response> {
+  const { visitor, fields } = await pageRequest.ownForm()
   await identity.endSession(visitor.userId, fields.get('id') ?? '')
-  return redirect(`${exchange.baseUrl}${SIGN_IN_PATH}`)
+  return redirect(`${pageRequest.baseUrl}${SIGN_IN_PATH}`)
 }

@@ -12,8 +12,8 @@ import { insertItems, readItems, readItemsOf, updateItems } from './items.store.
 import { type Step, termChanges, totalsAfter } from './members.rules.ts'
 import { applyMoves, type Move, memberOf, type Touched } from './membership.ts'
 import { type Frequencies, nearest, type Point, pointOfItem, pointOfTheme } from './nearness.rules.ts'
-import { mapInSlices } from './pauses.ts'
 import * as store from './themes.store.ts'
+import { mapInSlices } from './time-slicing.ts'
 import { centred, DIMENSIONS, sumOf, vectorBytes } from './vector.rules.ts'
 
 /** Items that a turn makes, and changes that it looks at. */

@@ -84,7 +84,7 @@ async function analyse(ids: readonly string[]): Promise<TestWorker> {
     [analysisActor(deps, rulesOnly(deps.textWork))],
     {
       ...NO_SWEEP,
-      batchPatienceMs: 60_000, // the first job loads the language model
+      batchTimeoutMs: 60_000, // the first job loads the language model
     },
   )
   workers.push(worker)
@@ -185,7 +185,7 @@ test('first readings go on while a second reading hangs, also that of the same s
   const actors = [analysisActor(deps, rulesOnly(deps.textWork)), rereadingActor(deps, second)]
   const worker = await startWorker(testDeps(database.url, null), actors, {
     ...NO_SWEEP,
-    batchPatienceMs: 60_000,
+    batchTimeoutMs: 60_000,
   })
   workers.push(worker)
   const tell = async (key: ActorKey, type: string) =>

@@ -178,7 +178,7 @@ test('a shared turn that hangs is aborted, and each message runs alone', async (
       await promise
       told.resolve(signal.reason)
     }),
-    { batchPatienceMs: 200 },
+    { batchTimeoutMs: 200 },
   )
   await post(worker, newMessages())
   await empty()

@@ -201,7 +201,7 @@ test('a short turn that hangs is abandoned and counted, and can write nothing an
         return apply(message, tx)
       },
     }),
-    { turnTimeoutMs: 300, batchPatienceMs: 200, ...ALONE },
+    { turnTimeoutMs: 300, batchTimeoutMs: 200, ...ALONE },
   )
   await post([hanging, other])
   await empty()
@@ -218,7 +218,7 @@ test('turns that hang on the database hold up only themselves', async () => {
         return apply(message, tx)
       },
     }),
-    { turnTimeoutMs: 2_000, batchPatienceMs: 200 },
+    { turnTimeoutMs: 2_000, batchTimeoutMs: 200 },
   )
   await transaction(database.sql, async (tx) => {
     await tx`select pg_advisory_xact_lock(42)`

@@ -14,12 +14,12 @@ beforeAll(async () => {
 afterAll(() => server?.stop())
 
 /** The real streams with short times, and every caller admitted. */
-async function shortTimes(organizationId: string, patienceMs: number) {
+async function shortTimes(organizationId: string, timeoutMs: number) {
   const { folders } = server.features
   const conversations = { readableApplications: () => server.deps.reads`select null::uuid` }
   const stream = createEventStream(
     { ...server.deps, folders, conversations: conversations as never },
-    { heartbeatMs: HEARTBEAT_MS, patienceMs },
+    { heartbeatMs: HEARTBEAT_MS, timeoutMs },
   )
   const caller = { viewer: { kind: 'organization', organizationId } as const, isAdmitted: async () => true }
   const http = Bun.serve({

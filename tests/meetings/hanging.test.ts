@@ -60,7 +60,7 @@ describe('the circuit breaker', () => {
   })
 
   test('sends those away who wait for too long, and goes on', async () => {
-    const breaker = createCircuitBreaker({ patienceMs: 10, slowMs: 10_000, pauseMs: 10 })
+    const breaker = createCircuitBreaker({ timeoutMs: 10, slowMs: 10_000, pauseMs: 10 })
     const proceed = Promise.withResolvers<void>()
     const first = breaker.run(() => proceed.promise)
     expect(await reasonOf(breaker.run(async () => {}))).toBeInstanceOf(Busy)
@@ -70,7 +70,7 @@ describe('the circuit breaker', () => {
   })
 
   test('pauses after a slow request, also one that failed', async () => {
-    const breaker = createCircuitBreaker({ patienceMs: 10, slowMs: -1, pauseMs: 60_000 })
+    const breaker = createCircuitBreaker({ timeoutMs: 10, slowMs: -1, pauseMs: 60_000 })
     expect(await reasonOf(breaker.run(() => Promise.reject(new Error('late'))))).toEqual(new Error('late'))
     expect(await reasonOf(breaker.run(async () => {}))).toBeInstanceOf(CircuitOpen)
   })

@@ -16,7 +16,7 @@ export const QUICK: Partial<RuntimeOptions> = {
   heartbeatMs: 400,
   sweepMs: 300,
   turnTimeoutMs: 5_000,
-  batchPatienceMs: 1_500,
+  batchTimeoutMs: 1_500,
   retryBaseMs: 30,
   retryCapMs: 200,
 }

@@ -13,7 +13,7 @@ const ARGUMENTS = [
 ]
 
 /** For what a page is expected to show, on machines with much else to do. */
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 export interface Chromium {
   readonly context: BrowserContext
@@ -27,7 +27,7 @@ export async function startChromium(): Promise<Chromium> {
   const browser = await chromium.launch({ executablePath: findChromium(), headless: true, args: ARGUMENTS })
   const newContext = async () => {
     const context = await browser.newContext()
-    context.setDefaultTimeout(PATIENCE_MS)
+    context.setDefaultTimeout(TIMEOUT_MS)
     return context
   }
   return {

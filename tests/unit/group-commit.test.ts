@@ -16,7 +16,7 @@ const FULL = new Error('too much waits')
 function committer(
   limits: {
     maxBatches?: number
-    patienceMs?: number
+    overdueMs?: number
     minWeightBeside?: number
     maxJobs?: number
     maxWeight?: number
@@ -36,7 +36,7 @@ function committer(
     isOutage: (error) => error === OUTAGE,
     refusal: () => FULL,
     maxBatches: limits.maxBatches ?? 1,
-    patienceMs: limits.patienceMs ?? 60_000,
+    overdueMs: limits.overdueMs ?? 60_000,
     minWeightBeside: limits.minWeightBeside ?? 0,
     maxJobs: limits.maxJobs ?? 10,
     maxWeight: limits.maxWeight ?? 1_000,
@@ -86,7 +86,7 @@ describe('group commit', () => {
   })
 
   test('other batches start beside overdue ones, up to a limit', async () => {
-    const { commit, batches, values } = committer({ minWeightBeside: 5, patienceMs: 1 })
+    const { commit, batches, values } = committer({ minWeightBeside: 5, overdueMs: 1 })
     const own = (key: string, value: number) => commit(job(key, value, key))
     const results = [own('a', 1), own('a', 2), own('b', 3), own('c', 4)]
     expect(values()).toEqual([[1]])
@@ -247,7 +247,7 @@ describe('group commit', () => {
   })
 
   test('a caller whose batches are all overdue leaves a place to others', async () => {
-    const { commit, batches, values } = committer({ maxBatches: 2, maxWeight: 1, patienceMs: 1 })
+    const { commit, batches, values } = committer({ maxBatches: 2, maxWeight: 1, overdueMs: 1 })
     const stuck = ['a1', 'a2', 'a3', 'a4', 'a5'].map((key) => commit(job(key, 1, 'a')))
     await eventually(() => batches.length === 3)
     const other = commit(job('b', 0, 'b'))
@@ -260,7 +260,7 @@ describe('group commit', () => {
   })
 
   test('callers of an overdue batch share no other batch until it ends', async () => {
-    const { commit, batches, values } = committer({ maxBatches: 2, minWeightBeside: 50, patienceMs: 1 })
+    const { commit, batches, values } = committer({ maxBatches: 2, minWeightBeside: 50, overdueMs: 1 })
     const own = (caller: string, value: number) => commit(job(`${caller}${value}`, value, caller))
     const results = [own('x', 1), own('a', 2), own('b', 3)]
     await batches[0]?.end()

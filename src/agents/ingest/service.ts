@@ -48,7 +48,7 @@ const MAX_REQUESTS_PER_TRANSACTION = 64
 /** Bounds memory: the process and the database each hold several copies of the rows. */
 const MAX_BYTES_PER_TRANSACTION = 8 * 1024 * 1024
 /** A transaction that takes longer waits for the lock of a session, for example of a worker that was paused in a turn. */
-const PATIENCE_MS = 200
+const OVERDUE_MS = 200
 /** Most bytes of requests that one process stores or keeps waiting. With more, the database cannot keep up. */
 const MAX_WAITING_BYTES = 128 * 1024 * 1024
 
@@ -197,7 +197,7 @@ function createStore(deps: IngestDeps): (job: Job) => Promise<Stored> {
     weightOf: ({ prepared }) => prepared.events.length,
     sizeOf: ({ bytes }) => bytes,
     maxBatches: MAX_TRANSACTIONS,
-    patienceMs: PATIENCE_MS,
+    overdueMs: OVERDUE_MS,
     minWeightBeside: MIN_EVENTS_BESIDE,
     maxJobs: MAX_REQUESTS_PER_TRANSACTION,
     maxWeight: MAX_EVENTS_PER_REQUEST,

@@ -14,7 +14,7 @@ import { CHANNELS, type Channel, type Period } from '../model.ts'
 import { excerptOf } from '../words.rules.ts'
 import { behind, type ChannelPage, joinPages, type Place } from './page.rules.ts'
 import * as pages from './page.store.ts'
-import * as said from './said.store.ts'
+import * as quotes from './quotes.store.ts'
 
 export type Timeline = ReturnType<typeof createTimeline>
 
@@ -53,7 +53,7 @@ export interface TimelineEntry {
   readonly text: string | null
   readonly startSec: number | null
   readonly said: readonly Passage[]
-  readonly signals: readonly Omit<said.TimelineSignal, 'subject'>[]
+  readonly signals: readonly Omit<quotes.TimelineSignal, 'subject'>[]
 }
 
 export interface TimelinePage {
@@ -176,12 +176,12 @@ async function withPassages(
   const idsOf = (channel: Channel) => rows.filter((row) => row.channel === channel).map(({ id }) => id)
   const [records, sessions, recordings] = [idsOf('feedback'), idsOf('conversation'), idsOf('recording')]
   const [texts, messages, utterances, ...signals] = await Promise.all([
-    records.length === 0 ? [] : said.feedbackTexts(reads, organizationId, records),
-    sessions.length === 0 ? [] : said.messagesOf(reads, organizationId, sessions, personIds),
-    recordings.length === 0 ? [] : said.utterancesOf(reads, organizationId, recordings, personIds),
-    sessions.length === 0 ? [] : said.signalsOf(reads, organizationId, sessions, personIds),
-    records.length === 0 ? [] : said.signalsOfFeedback(reads, organizationId, records),
-    recordings.length === 0 ? [] : said.signalsOfRecordings(reads, organizationId, recordings, personIds),
+    records.length === 0 ? [] : quotes.feedbackTexts(reads, organizationId, records),
+    sessions.length === 0 ? [] : quotes.messagesOf(reads, organizationId, sessions, personIds),
+    recordings.length === 0 ? [] : quotes.utterancesOf(reads, organizationId, recordings, personIds),
+    sessions.length === 0 ? [] : quotes.signalsOf(reads, organizationId, sessions, personIds),
+    records.length === 0 ? [] : quotes.signalsOfFeedback(reads, organizationId, records),
+    recordings.length === 0 ? [] : quotes.signalsOfRecordings(reads, organizationId, recordings, personIds),
   ])
   const passages = new Map<string, readonly Passage[]>([
     ...texts.map(({ id, text }) => [`feedback ${id}`, passageOf(text ?? '')] as const),
@@ -199,7 +199,7 @@ async function withPassages(
   )
 }
 
-function ofMessage({ content, externalEventId, occurredAt }: said.MessageRow): readonly Passage[] {
+function ofMessage({ content, externalEventId, occurredAt }: quotes.MessageRow): readonly Passage[] {
   return passageOf(textOf(content), { messageId: externalEventId, occurredAt })
 }
 
@@ -213,7 +213,7 @@ function passageOf(text: string, where: Partial<Passage> = {}): readonly Passage
 function entryOf(
   { summary, ...row }: Row,
   passages: readonly Passage[],
-  signals: readonly said.TimelineSignal[],
+  signals: readonly quotes.TimelineSignal[],
 ): TimelineEntry {
   const [first] = passages
   return {

@@ -40,7 +40,7 @@ export interface GroupCommitOptions<J, R> {
    * batches can start. At most `maxBatches` batches are exempted in this way. One caller never has all places, so
    * others can start.
    */
-  readonly patienceMs: number
+  readonly overdueMs: number
   /** The least weight for a batch beside a running one. A small batch costs nearly as much as a large one. */
   readonly minWeightBeside: number
   readonly maxJobs: number
@@ -66,7 +66,7 @@ export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job
   const queue = createRoundRobinQueue<Waiting<J, R>>()
   const busy = new Set<string>()
   let batches = 0
-  /** Running batches that have taken longer than `patienceMs`. */
+  /** Running batches that have taken longer than `overdueMs`. */
   let overdue = 0
   /** The number of batches with jobs of a caller. */
   const running = new Counts()
@@ -138,7 +138,7 @@ export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job
       overdue++
       runningOverdue.add(callers, 1)
       start()
-    }, options.patienceMs)
+    }, options.overdueMs)
     batches++
     running.add(callers, 1)
     for (const { key } of batch) busy.add(key)

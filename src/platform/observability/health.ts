@@ -8,7 +8,7 @@ import { Elysia } from 'elysia'
 import { AggregatorRegistry } from 'prom-client'
 import { MIGRATIONS } from '../../../sql/migrations.ts'
 import type { Config } from '../../config.ts'
-import { everyNow } from '../concurrency/every-now.ts'
+import { cachedFor } from '../concurrency/cached.ts'
 import { resolvesWithin, withTimeout } from '../concurrency/timeout.ts'
 import { assertMigrated } from '../db/migrate.ts'
 import type { Sql } from '../db/pool.ts'
@@ -47,7 +47,7 @@ interface Check {
 /** `GET /health`, `GET /ready` and `GET /metrics`. */
 export function healthRoutes(deps: HealthDeps) {
   const { storage } = deps
-  const assertWritable = everyNow(STORAGE_CHECK_EVERY_MS, () =>
+  const assertWritable = cachedFor(STORAGE_CHECK_EVERY_MS, () =>
     storage.assertWritable(AbortSignal.timeout(CHECK_BUDGET_MS)),
   )
   const hidden = { detail: { hide: true } }

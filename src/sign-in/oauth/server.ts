@@ -5,8 +5,8 @@ import type { Deps } from '../../container.ts'
 import { pathOf, queryOf } from '../../http/address.ts'
 import { AppError } from '../../platform/errors.ts'
 import { createSendOutbound } from '../../platform/net/outbound-request.ts'
-import type { Exchange } from '../exchange.ts'
 import { pageResponse, redirect } from '../html.ts'
+import type { PageRequest } from '../page-request.ts'
 import { errorPage } from '../pages.ts'
 import { createFetchDocument } from './documents.ts'
 import { createFetchLimit } from './fetch-limit.ts'
@@ -31,19 +31,19 @@ export function createServer({ config, identity, log, outbound }: ServerDeps) {
   const { mayFetch, run } = createFetchLimit()
   const fetchDocument = createFetchDocument(createSendOutbound({ policy: outbound }))
 
-  async function providerOf(exchange: Exchange): Promise<Provider> {
-    const { baseUrl } = exchange
+  async function providerOf(pageRequest: PageRequest): Promise<Provider> {
+    const { baseUrl } = pageRequest
     const existing = providers.get(baseUrl)
     if (existing !== undefined) return existing
     // Without `PUBLIC_BASE_URL` a client can name any host, and each costs some milliseconds.
-    if (config.publicBaseUrl === null) await exchange.countAttempt()
+    if (config.publicBaseUrl === null) await pageRequest.countAttempt()
     const created = createProvider({ config, identity, log, fetchDocument, mayFetch }, baseUrl)
     providers.set(baseUrl, created)
     created.catch(() => providers.delete(baseUrl))
     return created
   }
 
-  function bridged({ request, baseUrl, prefix }: Exchange, options: Overrides): BridgedRequest {
+  function bridged({ request, baseUrl, prefix }: PageRequest, options: Overrides): BridgedRequest {
     const url = options.url ?? `${pathOf(request)}${suffix(queryOf(request))}`
     const base = new URL(baseUrl)
     // The library derives addresses of cookies and links from these.
@@ -63,40 +63,51 @@ export function createServer({ config, identity, log, outbound }: ServerDeps) {
 
   return {
     providerOf,
-    async findClient(exchange: Exchange, clientId: string) {
-      const provider = await providerOf(exchange)
-      return run(exchange.countAttempt, () => provider.Client.find(clientId))
+    async findClient(pageRequest: PageRequest, clientId: string) {
+      const provider = await providerOf(pageRequest)
+      return run(pageRequest.countAttempt, () => provider.Client.find(clientId))
     },
     /** @throws AppError 429 if the library needs the document of a client, and the client address has tried too often */
-    async call(exchange: Exchange, body: Uint8Array | null, options: Overrides = {}): Promise<Response> {
-      const provider = await providerOf(exchange)
-      const count = options.isCounted ? async () => {} : exchange.countAttempt
+    async call(
+      pageRequest: PageRequest,
+      body: Uint8Array | null,
+      options: Overrides = {},
+    ): Promise<Response> {
+      const provider = await providerOf(pageRequest)
+      const count = options.isCounted ? async () => {} : pageRequest.countAttempt
       const response = await run(count, () =>
-        callNode(provider.callback(), bridged(exchange, { ...options, body })),
+        callNode(provider.callback(), bridged(pageRequest, { ...options, body })),
       )
       dropSessionCookie(response.headers)
       if (response.status >= 400 && response.headers.get('content-type')?.startsWith(ERROR_TYPE))
-        return pageResponse(errorPage(response.status, await response.text(), exchange), exchange.prefix)
-      const isKept = options.mayLeave !== false || leadsToInteraction(response, exchange)
+        return pageResponse(
+          errorPage(response.status, await response.text(), pageRequest),
+          pageRequest.prefix,
+        )
+      const isKept = options.mayLeave !== false || leadsToInteraction(response, pageRequest)
       return isKept
         ? response
-        : pageResponse(errorPage(400, notAccepted(response), exchange), exchange.prefix)
+        : pageResponse(errorPage(400, notAccepted(response), pageRequest), pageRequest.prefix)
     },
     /** Ends the interaction and sends the browser back to the authorization endpoint. */
-    async finish(exchange: Exchange, provider: Provider, result: InteractionResults): Promise<Response> {
+    async finish(
+      pageRequest: PageRequest,
+      provider: Provider,
+      result: InteractionResults,
+    ): Promise<Response> {
       const options = { mergeWithLastSubmission: false }
       const next = await readNode(
         (request, response) => provider.interactionResult(request, response, result, options),
-        bridged(exchange, {}),
+        bridged(pageRequest, {}),
       )
       return redirect(next)
     },
-    async interaction(exchange: Exchange) {
-      const provider = await providerOf(exchange)
+    async interaction(pageRequest: PageRequest) {
+      const provider = await providerOf(pageRequest)
       try {
         return await readNode(
           (request, response) => provider.interactionDetails(request, response),
-          bridged(exchange, {}),
+          bridged(pageRequest, {}),
         )
       } catch (error) {
         if (!(error instanceof Error && error.name === 'SessionNotFound')) throw error
@@ -117,7 +128,7 @@ interface Overrides {
   readonly mayLeave?: boolean
 }
 
-const leadsToInteraction = ({ headers }: Response, { baseUrl }: Exchange) =>
+const leadsToInteraction = ({ headers }: Response, { baseUrl }: PageRequest) =>
   headers.get('location')?.startsWith(`${baseUrl}${INTERACTION_PATH}/`) ?? false
 
 /** Registered addresses have no fragment, and the library sets the parameter `error`. Other parameters may be the client's. */

@@ -9,9 +9,9 @@ import { pathOf, queryOf } from '../../http/address.ts'
 import type { BodyBudget } from '../../http/body-budget.ts'
 import type { Identity } from '../../identity/service.ts'
 import { AppError } from '../../platform/errors.ts'
-import { createExchanges, type Exchange } from '../exchange.ts'
 import { pageResponse, redirect } from '../html.ts'
 import { signInPath } from '../link.rules.ts'
+import { createPageRoutes, type PageRequest } from '../page-request.ts'
 import { consentPage } from './consent.ts'
 import { audienceOf, authorizationQuery, usedMetadata } from './metadata.rules.ts'
 import {
@@ -53,43 +53,43 @@ export function oauthPages(deps: OAuthPagesDeps) {
   const app = new Elysia({ name: 'oauth', normalize: false })
   // An issuer outside makes the tokens.
   if (deps.config.oidc !== null) return app
-  const page = createExchanges(deps)
+  const page = createPageRoutes(deps)
   const server = createServer(deps)
   const passOn = (url: string) =>
-    page(async (exchange) => {
-      const body = await exchange.bytes()
-      return server.call(exchange, body, { url }).catch(tooManyAttempts)
+    page(async (pageRequest) => {
+      const body = await pageRequest.bytes()
+      return server.call(pageRequest, body, { url }).catch(tooManyAttempts)
     })
   for (const path of [METADATA_PATH, `${METADATA_PATH}/*`, '/.well-known/openid-configuration'])
     app.get(
       path,
-      page((exchange) => metadata(server, exchange)),
+      page((pageRequest) => metadata(server, pageRequest)),
       HIDDEN,
     )
   app.options(REGISTER_PATH, () => new Response(null, { status: 204, headers: PREFLIGHT }), HIDDEN)
   app.post(
     REGISTER_PATH,
-    page((exchange) => register(deps, server, exchange)),
+    page((pageRequest) => register(deps, server, pageRequest)),
     HIDDEN,
   )
   app.get(
     `${INTERACTION_PATH}/:uid`,
-    page((exchange) => showConsent(deps, server, exchange)),
+    page((pageRequest) => showConsent(deps, server, pageRequest)),
     HIDDEN,
   )
   app.post(
     `${INTERACTION_PATH}/:uid`,
-    page((exchange) => decide(deps, server, exchange)),
+    page((pageRequest) => decide(deps, server, pageRequest)),
     HIDDEN,
   )
   app.get(
     AUTHORIZE_PATH,
-    page((exchange) => authorize(server, exchange)),
+    page((pageRequest) => authorize(server, pageRequest)),
     HIDDEN,
   )
   app.get(
     `${AUTHORIZE_PATH}/:uid`,
-    page((exchange) => resume(server, exchange)),
+    page((pageRequest) => resume(server, pageRequest)),
     HIDDEN,
   )
   app.get(JWKS_PATH, passOn(JWKS_PATH), HIDDEN)
@@ -99,18 +99,18 @@ export function oauthPages(deps: OAuthPagesDeps) {
 }
 
 /** At the root, and behind it with the path of the issuer (RFC 8414, section 3.1). */
-function metadata(server: Server, exchange: Exchange): Promise<Response> {
-  const path = pathOf(exchange.request)
-  const isKnown = !path.startsWith(`${METADATA_PATH}/`) || path === `${METADATA_PATH}${exchange.prefix}`
+function metadata(server: Server, pageRequest: PageRequest): Promise<Response> {
+  const path = pathOf(pageRequest.request)
+  const isKnown = !path.startsWith(`${METADATA_PATH}/`) || path === `${METADATA_PATH}${pageRequest.prefix}`
   if (!isKnown) throw new AppError('not_found', 'Nothing exists at this address.')
-  return server.call(exchange, null, { url: METADATA_PATH })
+  return server.call(pageRequest, null, { url: METADATA_PATH })
 }
 
-async function authorize(server: Server, exchange: Exchange): Promise<Response> {
-  await exchange.countAttempt()
-  const query = authorizationQuery(queryOf(exchange.request))
-  const isSignedIn = (await exchange.visitor()) !== null
-  return server.call(exchange, null, {
+async function authorize(server: Server, pageRequest: PageRequest): Promise<Response> {
+  await pageRequest.countAttempt()
+  const query = authorizationQuery(queryOf(pageRequest.request))
+  const isSignedIn = (await pageRequest.visitor()) !== null
+  return server.call(pageRequest, null, {
     url: `${AUTHORIZE_PATH}?${query}`,
     isCounted: true,
     // Anybody can register a client, and make links to it that fail (RFC 9700, section 4.11.2).
@@ -119,20 +119,24 @@ async function authorize(server: Server, exchange: Exchange): Promise<Response> 
 }
 
 /** Where the library goes on after the decision of the user. */
-async function resume(server: Server, exchange: Exchange): Promise<Response> {
-  const [, uid] = RESUMED.exec(pathOf(exchange.request)) ?? []
+async function resume(server: Server, pageRequest: PageRequest): Promise<Response> {
+  const [, uid] = RESUMED.exec(pathOf(pageRequest.request)) ?? []
   if (uid === undefined) throw new AppError('not_found', 'Nothing exists at this address.')
-  return server.call(exchange, null, { url: `${AUTHORIZE_PATH}/${uid}` })
+  return server.call(pageRequest, null, { url: `${AUTHORIZE_PATH}/${uid}` })
 }
 
-async function register({ identity }: OAuthPagesDeps, server: Server, exchange: Exchange): Promise<Response> {
+async function register(
+  { identity }: OAuthPagesDeps,
+  server: Server,
+  pageRequest: PageRequest,
+): Promise<Response> {
   const answer = (response: Response) => {
     response.headers.set('access-control-allow-origin', '*')
     return response
   }
-  const bytes = await exchange.bytes()
+  const bytes = await pageRequest.bytes()
   try {
-    await exchange.countAttempt()
+    await pageRequest.countAttempt()
   } catch (error) {
     return tooManyAttempts(error)
   }
@@ -142,7 +146,7 @@ async function register({ identity }: OAuthPagesDeps, server: Server, exchange: 
   if (given === undefined) return answer(Response.json({ error: 'invalid_client_metadata' }, { status: 400 }))
   const body = new TextEncoder().encode(JSON.stringify(usedMetadata(given)))
   const headers = { 'content-type': 'application/json' }
-  return answer(await server.call(exchange, body, { url: REGISTER_PATH, headers }))
+  return answer(await server.call(pageRequest, body, { url: REGISTER_PATH, headers }))
 }
 
 /** Programs expect JSON (RFC 6749, section 5.2). @throws any other error */
@@ -163,12 +167,12 @@ function parse(bytes: Uint8Array): unknown {
 async function showConsent(
   { identity }: OAuthPagesDeps,
   server: Server,
-  exchange: Exchange,
+  pageRequest: PageRequest,
 ): Promise<Response> {
-  const visitor = await exchange.visitor()
-  const path = pathOf(exchange.request)
-  if (visitor === null) return redirect(`${exchange.baseUrl}${signInPath(path)}`)
-  const { client, params } = await details(server, exchange)
+  const visitor = await pageRequest.visitor()
+  const path = pathOf(pageRequest.request)
+  if (visitor === null) return redirect(`${pageRequest.baseUrl}${signInPath(path)}`)
+  const { client, params } = await details(server, pageRequest)
   const user = await identity.findUserAnywhere(visitor.userId)
   const page = consentPage({
     email: user?.email ?? '',
@@ -177,15 +181,15 @@ async function showConsent(
     redirectUri: String(params.redirect_uri),
     scopes: String(params.scope).split(' '),
     csrfToken: visitor.csrfToken,
-    action: `${exchange.prefix}${path}`,
+    action: `${pageRequest.prefix}${path}`,
   })
-  return pageResponse(page, exchange.prefix)
+  return pageResponse(page, pageRequest.prefix)
 }
 
-async function details(server: Server, exchange: Exchange) {
-  const { params } = await server.interaction(exchange)
-  const provider = await server.providerOf(exchange)
-  const client = await server.findClient(exchange, String(params.client_id))
+async function details(server: Server, pageRequest: PageRequest) {
+  const { params } = await server.interaction(pageRequest)
+  const provider = await server.providerOf(pageRequest)
+  const client = await server.findClient(pageRequest, String(params.client_id))
   if (client === undefined) throw new AppError('not_found', 'The application is unknown by now.')
   return { provider, client, params }
 }
@@ -193,15 +197,15 @@ async function details(server: Server, exchange: Exchange) {
 async function decide(
   { identity, log }: OAuthPagesDeps,
   server: Server,
-  exchange: Exchange,
+  pageRequest: PageRequest,
 ): Promise<Response> {
-  const { visitor, fields } = await exchange.ownForm()
-  const { provider, client, params } = await details(server, exchange)
-  const finish = (result: InteractionResults) => server.finish(exchange, provider, result)
+  const { visitor, fields } = await pageRequest.ownForm()
+  const { provider, client, params } = await details(server, pageRequest)
+  const finish = (result: InteractionResults) => server.finish(pageRequest, provider, result)
   if (fields.get('decision') !== 'allow')
     return finish({ error: 'access_denied', error_description: 'The user denied the request.' })
   const grant = new provider.Grant({ accountId: visitor.userId, clientId: client.clientId })
-  grant.addResourceScope(audienceOf(exchange.baseUrl), String(params.scope))
+  grant.addResourceScope(audienceOf(pageRequest.baseUrl), String(params.scope))
   grant.addOIDCScope(String(params.scope))
   const grantId = await grant.save()
   await identity.oauthRecords.keepClient(client.clientId)

@@ -24,7 +24,7 @@ export interface Visitor {
   readonly csrfToken: string
 }
 
-export interface Exchange {
+export interface PageRequest {
   readonly request: Request
   /** Scheme, host, port and prefix of this service. */
   readonly baseUrl: string
@@ -42,18 +42,18 @@ export interface Exchange {
   countAttempt(): Promise<void>
 }
 
-export type ExchangeDeps = Pick<Deps, 'config' | 'redis' | 'clock' | 'log' | 'errors'> & {
+export type PageRequestDeps = Pick<Deps, 'config' | 'redis' | 'clock' | 'log' | 'errors'> & {
   readonly bodies: BodyBudget
   readonly identity: Pick<Identity, 'bySession'>
 }
 
 /** @returns a function that makes a route of a handler; it answers errors that a person can understand with a page */
-export function createExchanges(deps: ExchangeDeps) {
+export function createPageRoutes(deps: PageRequestDeps) {
   const { config, identity, bodies } = deps
   const isTrusted = trustedProxies(config.trustedProxies)
   const count = createCounter(deps, 'sign-in', config.rateLimits.signIn)
 
-  function exchangeOf({ request, server }: Arrived): Exchange {
+  function pageRequestOf({ request, server }: Arrived): PageRequest {
     const baseUrl = baseUrlOf(request, config)
     const client = () => {
       const address = clientIp(server?.requestIP(request)?.address ?? null, request.headers, isTrusted)
@@ -102,14 +102,14 @@ export function createExchanges(deps: ExchangeDeps) {
     }
   }
 
-  return (handle: (exchange: Exchange) => Promise<Response>) => async (arrived: Arrived) => {
-    const exchange = exchangeOf(arrived)
+  return (handle: (pageRequest: PageRequest) => Promise<Response>) => async (arrived: Arrived) => {
+    const pageRequest = pageRequestOf(arrived)
     try {
-      return await handle(exchange)
+      return await handle(pageRequest)
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      const page = errorPage(deps.errors.codes[error.code], error.message, exchange)
-      return pageResponse({ ...page, headers: error.headers }, exchange.prefix)
+      const page = errorPage(deps.errors.codes[error.code], error.message, pageRequest)
+      return pageResponse({ ...page, headers: error.headers }, pageRequest.prefix)
     }
   }
 }

@@ -5,13 +5,13 @@
  */
 
 /** Time that a client may take to read what was written. */
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 
 export class SlowClient extends Error {
   override readonly name = 'SlowClient'
 }
 
-export interface Outlet {
+export interface ResponseStream {
   readonly body: ReadableStream<Uint8Array>
   /** Aborted when the client is gone, or `close` was called. */
   readonly ended: AbortSignal
@@ -21,7 +21,7 @@ export interface Outlet {
   close(last: string): void
 }
 
-export function createOutlet(patienceMs = PATIENCE_MS): Outlet {
+export function createResponseStream(timeoutMs = TIMEOUT_MS): ResponseStream {
   const encoder = new TextEncoder()
   const ending = new AbortController()
   let wanted = Promise.withResolvers<boolean>()
@@ -45,7 +45,7 @@ export function createOutlet(patienceMs = PATIENCE_MS): Outlet {
     body,
     ended: ending.signal,
     async write(text) {
-      const timer = setTimeout(() => wanted.reject(new SlowClient('the client does not read')), patienceMs)
+      const timer = setTimeout(() => wanted.reject(new SlowClient('the client does not read')), timeoutMs)
       try {
         await wanted.promise
       } finally {

@@ -3,17 +3,17 @@ import type { Deps } from '../container.ts'
 import { sessionSecretOf, setSessionCookie } from '../http/session-cookie.ts'
 import type { Identity } from '../identity/service.ts'
 import { SESSION_SECONDS } from '../identity/sessions.ts'
-import type { Exchange } from './exchange.ts'
 import { redirect } from './html.ts'
+import type { PageRequest } from './page-request.ts'
 
-export type EnterDeps = Pick<Deps, 'config' | 'log'> & {
+export type StartSessionDeps = Pick<Deps, 'config' | 'log'> & {
   readonly identity: Pick<Identity, 'bySession' | 'createSession' | 'endSession'>
 }
 
 /** Signs the user in, ends the session that the browser had, and leads to a page of this service. */
-export async function enter(
-  { config, identity, log }: EnterDeps,
-  { request, baseUrl }: Pick<Exchange, 'request' | 'baseUrl'>,
+export async function startSession(
+  { config, identity, log }: StartSessionDeps,
+  { request, baseUrl }: Pick<PageRequest, 'request' | 'baseUrl'>,
   userId: string,
   returnPath: string,
   cookies: readonly string[] = [],

@@ -4,7 +4,7 @@ import type { Channel } from '../insight/model.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { highlightOf, markRuns, plainLine } from './highlight.rules.ts'
 import { MAX_PASSAGE } from './passage.rules.ts'
-import * as store from './present.store.ts'
+import * as store from './results.store.ts'
 
 /** A passage as it is shown. */
 export interface Shown {
@@ -20,7 +20,7 @@ export interface Shown {
 }
 
 /** The passages by id. Those that were deleted meanwhile are missing. */
-export async function present(
+export async function showPassages(
   tx: Tx,
   organizationId: string,
   hits: readonly { readonly id: number }[],

@@ -1,7 +1,7 @@
 /** Answers that may be a little old, so that a costly question is not asked by each caller. */
 
 /** @returns the last answer of `ask`, or the one that is pending. Calls `ask` again if the answer is older than `ms`, in milliseconds. */
-export function everyNow<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
+export function cachedFor<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
   let last: Promise<T> | null = null
   let goodUntil = 0
   return () => {
