@@ -3,7 +3,7 @@ import { EVENT_TYPE_PATTERN } from '../agents/model.ts'
 import type { AppendRequest, AppendResponse } from '../agents/request-model.ts'
 import { ClientError } from '../client/failures.ts'
 import { createSender, type Send } from '../client/requests.ts'
-import type { Reader } from '../feedback/import.reader.ts'
+import type { Reader } from '../feedback/row-import/reader.ts'
 import { type ConversationImport, type ImportCounts, importConversations } from '../importers/import-file.ts'
 import {
   COLUMNS,

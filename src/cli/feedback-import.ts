@@ -1,7 +1,5 @@
 /** `earshot feedback import`: its flags, progress and report. */
 
-import type { Reader } from '../feedback/import.reader.ts'
-import { batchWriter, type Counts, importRecords } from '../feedback/import.ts'
 import {
   checkHeader,
   type Mapping,
@@ -9,8 +7,10 @@ import {
   NO_MAPPING,
   parseColumnMap,
   parseMappingFile,
-} from '../feedback/mapping.rules.ts'
-import { createJudge } from '../feedback/row.rules.ts'
+} from '../feedback/row-import/mapping.rules.ts'
+import type { Reader } from '../feedback/row-import/reader.ts'
+import { batchWriter, type Counts, importRecords } from '../feedback/row-import/records.ts'
+import { createJudge } from '../feedback/row-import/row.rules.ts'
 import type { SourceRow } from '../feedback/service.ts'
 import { createPeople } from '../people/service.ts'
 import { type Input, type Output, UsageError } from './command.ts'

@@ -4,8 +4,8 @@
  * The service recognises events by their ids, so an interrupted import is simply started again. Memory does not grow with the file: one
  * window of rows is read, grouped by conversation and sent, then the next. A row that the service refuses does not hold up the others.
  */
-import type { ReadRow } from '../feedback/import.reader.ts'
-import type { Row } from '../feedback/row.rules.ts'
+import type { ReadRow } from '../feedback/row-import/reader.ts'
+import type { Row } from '../feedback/row-import/row.rules.ts'
 import { type SendRequest, sendConversation } from './append-requests.ts'
 import { type Defaults, type LinedPart, requestsBySession } from './requests.rules.ts'
 import type { Part } from './row.rules.ts'

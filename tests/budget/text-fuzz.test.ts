@@ -45,11 +45,11 @@ import { readNormalized } from '../../src/coding-sessions/formats/normalized.rul
 import { recordsOf } from '../../src/coding-sessions/records.rules.ts'
 import { readPages } from '../../src/content/page.rules.ts'
 import { startOf as startOfStream } from '../../src/event-stream/event.rules.ts'
-import { guessDelimiter, guessMapping } from '../../src/feedback/imports/guess.rules.ts'
-import { refusedHeader, refusedLine } from '../../src/feedback/imports/refused.rules.ts'
-import { parseColumnMap, useOfColumn } from '../../src/feedback/mapping.rules.ts'
+import { guessDelimiter, guessMapping } from '../../src/feedback/import-jobs/guess.rules.ts'
+import { refusedHeader, refusedLine } from '../../src/feedback/import-jobs/refused.rules.ts'
 import { guardCell, isRefusedFile, unguardCell } from '../../src/feedback/refused-cells.rules.ts'
-import { createJudge } from '../../src/feedback/row.rules.ts'
+import { parseColumnMap, useOfColumn } from '../../src/feedback/row-import/mapping.rules.ts'
+import { createJudge } from '../../src/feedback/row-import/row.rules.ts'
 import { checkValue } from '../../src/feedback/rules.ts'
 import { resultOf } from '../../src/findings/finding.rules.ts'
 import { partOf } from '../../src/http/byte-range.ts'
@@ -434,15 +434,15 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
         judgeConversation({ columns: IMPORT_COLUMNS, values: ['c', '1', 'user', text], isText: true }),
     },
   },
-  'feedback/imports/guess.rules.ts': {
+  'feedback/import-jobs/guess.rules.ts': {
     guessDelimiter: { length: 64 * 1024, read: guessDelimiter },
     guessMapping: { length: 64 * 1024, read: (text) => guessMapping([text, 'a'], [[text, text]]) },
   },
-  'feedback/imports/refused.rules.ts': {
+  'feedback/import-jobs/refused.rules.ts': {
     refusedHeader: { length: MEBIBYTE, read: (text) => refusedHeader([text]) },
     refusedLine: { length: MEBIBYTE, read: (text) => refusedLine({ line: 1, reason: text, cells: [text] }) },
   },
-  'feedback/mapping.rules.ts': {
+  'feedback/row-import/mapping.rules.ts': {
     parseColumnMap: {
       length: FORM,
       starts: ['', 'a=metadata:'],
@@ -455,7 +455,7 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     unguardCell: { length: MEBIBYTE, starts: ['', "'"], read: unguardCell },
     isRefusedFile: { length: MEBIBYTE, read: (text) => isRefusedFile([text]) },
   },
-  'feedback/row.rules.ts': {
+  'feedback/row-import/row.rules.ts': {
     createJudge: {
       length: 16 * MEBIBYTE,
       read: (text) =>
@@ -978,7 +978,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'coding-sessions/open-event.rules.ts': ['closed', 'isCopyOf', 'isNothing', 'join', 'unitsOf'],
   'coding-sessions/secrets.rules.ts': ['withDefaults'],
   'http/roles.rules.ts': ['includesRole', 'isRole'],
-  'feedback/mapping.rules.ts': ['checkHeader', 'mergeMappings', 'parseMappingFile'],
+  'feedback/row-import/mapping.rules.ts': ['checkHeader', 'mergeMappings', 'parseMappingFile'],
   'feedback/rules.ts': ['orderOfRecords', 'personIdOf', 'recordDraft', 'toUnderstand'],
   'media/deadline.rules.ts': ['deadlineMs'],
   'media/encode.rules.ts': [

@@ -1,7 +1,7 @@
 /** The import of conversations from rows: windows, order, refusals. The service is a function here. */
 import { describe, expect, test } from 'bun:test'
 import type { AppendRequest } from '../../src/agents/request-model.ts'
-import type { ReadRow } from '../../src/feedback/import.reader.ts'
+import type { ReadRow } from '../../src/feedback/row-import/reader.ts'
 import { type ConversationImport, importConversations } from '../../src/importers/import-file.ts'
 import { createConversationJudge } from '../../src/importers/row.rules.ts'
 import { eventually } from '../support/eventually.ts'

@@ -1,11 +1,11 @@
 /** What the import guesses from the header and the first rows of a CSV file, and how it writes refused rows. */
 import { describe, expect, test } from 'bun:test'
-import { readCsv } from '../../src/feedback/import.reader.ts'
-import { guessDelimiter, guessMapping } from '../../src/feedback/imports/guess.rules.ts'
-import { HEAD_BYTES, readHead } from '../../src/feedback/imports/head.ts'
-import { refusedHeader, refusedLine } from '../../src/feedback/imports/refused.rules.ts'
-import { checkHeader, parseMappingFile } from '../../src/feedback/mapping.rules.ts'
-import { createJudge } from '../../src/feedback/row.rules.ts'
+import { guessDelimiter, guessMapping } from '../../src/feedback/import-jobs/guess.rules.ts'
+import { HEAD_BYTES, readHead } from '../../src/feedback/import-jobs/head.ts'
+import { refusedHeader, refusedLine } from '../../src/feedback/import-jobs/refused.rules.ts'
+import { checkHeader, parseMappingFile } from '../../src/feedback/row-import/mapping.rules.ts'
+import { readCsv } from '../../src/feedback/row-import/reader.ts'
+import { createJudge } from '../../src/feedback/row-import/row.rules.ts'
 
 test.each([
   ['a,b;c,d', ','],

@@ -6,9 +6,9 @@
  */
 import { createReadStream } from 'node:fs'
 import { CsvError, parse } from 'csv-parse'
-import { AppError } from '../platform/errors.ts'
-import { parseJson } from '../platform/validation/json.ts'
-import { isRefusedFile, unguardCell } from './refused-cells.rules.ts'
+import { AppError } from '../../platform/errors.ts'
+import { parseJson } from '../../platform/validation/json.ts'
+import { isRefusedFile, unguardCell } from '../refused-cells.rules.ts'
 import type { Row } from './row.rules.ts'
 
 /** One row, or the reason why it is refused. */

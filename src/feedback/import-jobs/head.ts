@@ -1,8 +1,8 @@
 /** Reads the head of a CSV file: the delimiter, the header and the first rows, from a bounded part of the file. */
 import { AppError } from '../../platform/errors.ts'
 import { isStorableText } from '../../platform/validation/json.ts'
-import { type Chunks, type ReadRow, readCsv } from '../import.reader.ts'
-import type { MappingFile } from '../mapping.rules.ts'
+import type { MappingFile } from '../row-import/mapping.rules.ts'
+import { type Chunks, type ReadRow, readCsv } from '../row-import/reader.ts'
 import { guessDelimiter, guessMapping } from './guess.rules.ts'
 
 /** Bytes of the file that are read. */

@@ -4,9 +4,9 @@
  */
 import { isEmail } from '../../platform/validation/email-address.ts'
 import { isFullDate, toUtc } from '../../platform/validation/rfc3339.ts'
-import type { MappingFile } from '../mapping.rules.ts'
 import type { FieldType } from '../model.ts'
 import { ADDED_COLUMNS } from '../refused-cells.rules.ts'
+import type { MappingFile } from '../row-import/mapping.rules.ts'
 
 const DELIMITERS = [',', ';', '\t', '|'] as const
 

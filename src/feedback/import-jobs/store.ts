@@ -1,6 +1,6 @@
 /** SQL of imports of files: their state, the first rows, and the rows that were refused. */
 import type { Json, Query, Tx } from '../../platform/db/pool.ts'
-import type { MappingFile } from '../mapping.rules.ts'
+import type { MappingFile } from '../row-import/mapping.rules.ts'
 import type { Head } from './head.ts'
 import { KEPT_DAYS } from './model.ts'
 import type { Refusal } from './refused.rules.ts'

@@ -6,9 +6,9 @@
  */
 
 import { type Static, Type } from '@sinclair/typebox'
-import { invalid, validate } from '../platform/validation/json.ts'
-import { trimOf } from '../platform/validation/trim.ts'
-import { CATEGORIES, type Category, FIELD_NAME, FIELD_TYPES, type FieldType } from './model.ts'
+import { invalid, validate } from '../../platform/validation/json.ts'
+import { trimOf } from '../../platform/validation/trim.ts'
+import { CATEGORIES, type Category, FIELD_NAME, FIELD_TYPES, type FieldType } from '../model.ts'
 
 export interface FieldRule {
   readonly category: Category

@@ -1,6 +1,6 @@
 /** SQL of an import: many records in one statement. */
-import type { Tx } from '../platform/db/pool.ts'
-import type { Field } from './model.ts'
+import type { Tx } from '../../platform/db/pool.ts'
+import type { Field } from '../model.ts'
 
 export interface ImportedRow {
   readonly personId: number | null

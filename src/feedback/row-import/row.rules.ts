@@ -3,14 +3,14 @@
  * interface.
  */
 
-import { AppError } from '../platform/errors.ts'
-import { isEmail } from '../platform/validation/email-address.ts'
-import { DATE_TIME_EXAMPLE } from '../platform/validation/formats.ts'
-import { isStorableText, parseJson } from '../platform/validation/json.ts'
-import { toUtc } from '../platform/validation/rfc3339.ts'
+import { AppError } from '../../platform/errors.ts'
+import { isEmail } from '../../platform/validation/email-address.ts'
+import { DATE_TIME_EXAMPLE } from '../../platform/validation/formats.ts'
+import { isStorableText, parseJson } from '../../platform/validation/json.ts'
+import { toUtc } from '../../platform/validation/rfc3339.ts'
+import { type Field, type FieldType, MAX_EXTERNAL_ID, MAX_FIELDS } from '../model.ts'
+import { checkValue } from '../rules.ts'
 import { type ColumnUse, type FieldRule, type Mapping, type Role, useOfColumn } from './mapping.rules.ts'
-import { type Field, type FieldType, MAX_EXTERNAL_ID, MAX_FIELDS } from './model.ts'
-import { checkValue } from './rules.ts'
 
 /** A row of a file. Values are text if the file format has no types. */
 export interface Row {

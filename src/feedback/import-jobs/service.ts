@@ -15,9 +15,9 @@ import {
   type FileUploadsDeps,
   findFileUpload,
 } from '../../uploads/file-uploads.ts'
-import { judgedRow } from '../import.ts'
-import { checkHeader, type MappingFile, parseMappingFile } from '../mapping.rules.ts'
-import { createJudge, type ImportRecord } from '../row.rules.ts'
+import { checkHeader, type MappingFile, parseMappingFile } from '../row-import/mapping.rules.ts'
+import { judgedRow } from '../row-import/records.ts'
+import { createJudge, type ImportRecord } from '../row-import/row.rules.ts'
 import { findSource } from '../store.ts'
 import type { SampleRow } from './head.ts'
 import { type CreateImport, type ImportPhase, LISTED_IMPORTS, MAX_OPEN_IMPORTS } from './model.ts'

@@ -4,14 +4,14 @@
  * Each batch is one transaction. An interrupted import can be started again: rows with a known external id are skipped. The
  * next batch is read while one is written; no more than two are in memory.
  */
-import { transactionWithOutbox } from '../actors/mailbox.ts'
-import type { Notifier } from '../actors/types.ts'
-import type { People } from '../people/service.ts'
-import type { Sql, Tx } from '../platform/db/pool.ts'
-import type { ReadRow } from './import.reader.ts'
-import * as store from './import.store.ts'
+import { transactionWithOutbox } from '../../actors/mailbox.ts'
+import type { Notifier } from '../../actors/types.ts'
+import type { People } from '../../people/service.ts'
+import type { Sql, Tx } from '../../platform/db/pool.ts'
+import { toUnderstand } from '../rules.ts'
+import type { ReadRow } from './reader.ts'
+import * as store from './records.store.ts'
 import type { ImportRecord, Row } from './row.rules.ts'
-import { toUnderstand } from './rules.ts'
 
 const BATCH_ROWS = 1000
 /** Bytes of the file that make one batch. */
