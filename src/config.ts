@@ -78,7 +78,7 @@ export interface Config {
   readonly maxWaitingUploads: number
   readonly auditDays: number
   readonly workerThreads: number
-  /** Practise after the start; see `agents/warm-up.ts`. */
+  /** Warm up after the start; see `agents/warm-up.ts`. */
   readonly warmUp: boolean
   /** Bytes of all JSON bodies that one process holds at a time. */
   readonly maxBodyBytesAtOnce: number

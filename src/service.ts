@@ -118,7 +118,7 @@ async function migrateOnce({ servers: { database } }: StartedServers): Promise<r
 /** If it fails, the first request does the work itself. */
 async function warmUpRequests({ warmUp, tools }: Features, log: Log): Promise<void> {
   await Promise.all([warmUp.requests(), tools.load()]).catch((error: unknown) =>
-    log.debug({ err: error }, 'not warmed up'),
+    log.debug({ err: error }, 'warm-up failed; the first requests will be slower'),
   )
 }
 

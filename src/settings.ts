@@ -102,7 +102,7 @@ export const SETTING_GROUPS = {
       kind: 'choice',
       allowed: ['true', 'false'],
       default: 'true',
-      text: 'Practise after each start, so that the first conversations are as fast as later ones. `false` spares the two seconds of CPU that this takes; the first conversations then take longer.',
+      text: 'Warm up after each start, so that the first conversations are as fast as later ones. `false` spares the two seconds of CPU that this takes; the first conversations then take longer.',
     },
   },
   'Media and object store': {

@@ -78,7 +78,9 @@ async function start(contents: ThreadContents, { index, running: memory }: Start
 
 /** The runtime takes turns meanwhile. If the warm-up fails, the first turns do the same work when they need it. */
 async function warmUp({ container, warmUp: work }: ThreadContents): Promise<void> {
-  await work?.().catch((error: unknown) => container.log.debug({ err: error }, 'not warmed up'))
+  await work?.().catch((error: unknown) =>
+    container.log.debug({ err: error }, 'warm-up failed; the first requests will be slower'),
+  )
 }
 
 async function stop({ contents, runtime, stopping, maintenance }: Running, budgetMs: number): Promise<void> {

@@ -18,7 +18,7 @@ import { endWorker, removeWorker } from './worker-statements.ts'
 export interface Threads {
   /** Resolves when every thread has started its runtime. */
   ready(): Promise<void>
-  /** Resolves when every thread has practised its first turns; see `agents/warm-up.ts`. */
+  /** Resolves when every thread has warmed up; see `agents/warm-up.ts`. */
   warm(): Promise<void>
   /** Stops all threads in order. Threads that take longer than `budgetMs` are terminated. */
   stop(budgetMs: number): Promise<void>

@@ -1,5 +1,5 @@
 /**
- * A practice turn: does a worker's work for one message in the caller's transaction, which the caller rolls back. Afterwards the
+ * A warm-up turn: does a worker's work for one message in the caller's transaction, which the caller rolls back. Afterwards the
  * connection has parsed and planned the statements of turns, and the code has run once.
  */
 import type { Tx } from '../platform/db/pool.ts'
@@ -15,7 +15,7 @@ const WORKER = 'warm-up'
  * Takes the first message of `key`, which was sent in the same transaction, and passes it to `handle`.
  * @throws Error if there is none
  */
-export async function practiseTurn(
+export async function warmUpTurn(
   tx: Tx,
   key: ActorKey,
   handle: (message: Message, send: Send) => Promise<unknown>,

@@ -7,7 +7,7 @@
  */
 
 import { type LongTurn, NO_ORGANIZATION } from '../actors/types.ts'
-import { practiseTurn } from '../actors/warm-up.ts'
+import { warmUpTurn } from '../actors/warm-up.ts'
 import { createAnalyzer } from '../analyze/create.ts'
 import type { Analyzer, Insight, Subject } from '../analyze/insight.ts'
 import type { Deps } from '../container.ts'
@@ -48,31 +48,34 @@ const ROUNDS = 5
 const NAME = 'warm-up'
 
 /** Thrown to roll the transaction back. */
-class Practised extends Error {
-  override readonly name = 'Practised'
+class RolledBack extends Error {
+  override readonly name = 'RolledBack'
 }
 
 export function createWarmUp(deps: WarmUpDeps): WarmUp {
   return {
     async requests() {
-      await Promise.all([practise(deps, async () => {}), practiseReads(deps)])
+      await Promise.all([warmUpRounds(deps, async () => {}), warmUpReads(deps)])
     },
     async turns() {
-      await practise(deps, (tx, sessionId) => takeTurns(deps, tx, sessionId))
-      // The built-in analyser starts its process and loads its model. A configured analysis server gets no practice requests.
+      await warmUpRounds(deps, (tx, sessionId) => takeTurns(deps, tx, sessionId))
+      // The built-in analyser starts its process and loads its model. A configured analysis server gets no warm-up requests.
       if (deps.config.analyze === null)
         await createAnalyzer(deps).analyze([SUBJECT], new AbortController().signal)
     },
   }
 }
 
-async function practise(deps: WarmUpDeps, then: (tx: Tx, sessionId: string) => Promise<void>): Promise<void> {
+async function warmUpRounds(
+  deps: WarmUpDeps,
+  then: (tx: Tx, sessionId: string) => Promise<void>,
+): Promise<void> {
   const once = () =>
     transaction(deps.sql, async (tx) => {
       await then(tx, await storeConversation(deps, tx))
-      throw new Practised()
+      throw new RolledBack()
     }).catch((error: unknown) => {
-      if (!(error instanceof Practised)) throw error
+      if (!(error instanceof RolledBack)) throw error
     })
   const rounds = async () => {
     for (let round = 0; round < ROUNDS; round++) await once()
@@ -116,7 +119,7 @@ function prepared(applicationId: string): PreparedRequest {
 
 async function takeTurns(deps: WarmUpDeps, tx: Tx, sessionId: string): Promise<void> {
   const session = sessionActor(deps)
-  await practiseTurn(tx, sessionMessages.key(sessionId), async (message, send) => {
+  await warmUpTurn(tx, sessionMessages.key(sessionId), async (message, send) => {
     const handler = session.pool === 'short' ? session.handlers[message.type] : undefined
     if (typeof handler !== 'object') throw new Error(`no handler for ${message.type}`)
     await handler.visit([{ key: message.key, id: message.id, messages: [message] }], tx, send)
@@ -138,7 +141,7 @@ async function takeTurns(deps: WarmUpDeps, tx: Tx, sessionId: string): Promise<v
   else await handler?.(turn)
 }
 
-async function practiseReads({ reads, newId }: WarmUpDeps): Promise<void> {
+async function warmUpReads({ reads, newId }: WarmUpDeps): Promise<void> {
   const access = { reader: { organizationId: newId(), userId: null }, visibleRecording: reads`true` }
   await Promise.all([
     listSignals(reads, access, NO_FILTER, { after: null, limit: 1 }),

@@ -1,4 +1,4 @@
-/** The practice conversation of a process prepares statements and leaves no row. */
+/** The warm-up conversation of a process prepares statements and leaves no row. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
