@@ -1,5 +1,5 @@
 /**
- * What the built-in analyser costs: CPU of one conversation (both readings), of the largest that is read, and of the sentence encoder beside
+ * What the built-in analyser costs: CPU of one conversation (both passes), of the largest that is read, and of the sentence encoder beside
  * TensorFlow.js, which runs the same model. The conversations are the English ones of the blind set.
  */
 import { createBuiltInAnalyzer } from '../src/analyze/builtin/builtin.ts'

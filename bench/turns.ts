@@ -1,6 +1,6 @@
 /**
  * The cost of the turns after ingestion: sessions are sent and processed until each is `completed`, and then until nothing waits. The
- * second reading by the trained head and the index of the search come after `completed`.
+ * second pass by the trained head and the index of the search come after `completed`.
  *
  * CPU is counted per process from the first request to the last turn, because rates on a busy machine are unreliable. Callers, service and
  * PostgreSQL share the cores of this machine.

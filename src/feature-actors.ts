@@ -1,7 +1,7 @@
 /** The actors of every feature, for worker threads. This is the only list of them. */
 import type { ActorDefinition } from './actors/types.ts'
 import { analysisActor } from './agents/analysis/actor.ts'
-import { rereadingActor } from './agents/analysis/rereading.ts'
+import { sessionReanalysisActor } from './agents/analysis/reanalysis.ts'
 import { createStoreVisitorFeedback } from './agents/ingest/visitor-feedback.ts'
 import { sessionActor } from './agents/sessions/actor.ts'
 import { sessionErasure } from './agents/sessions/erasure.ts'
@@ -11,7 +11,7 @@ import type { Deps } from './container.ts'
 import type { Services } from './feature-services.ts'
 import { feedbackImportActor } from './feedback/import-jobs/actor.ts'
 import { feedbackImportErasure } from './feedback/import-jobs/erasure.ts'
-import { insightActor, insightAgainActor } from './findings/actor.ts'
+import { insightActor, insightReanalysisActor } from './findings/actor.ts'
 import { findingGateActor } from './findings/gate.ts'
 import { importSourceActor } from './importers/sources/actor.ts'
 import { meetingActor } from './meetings/actor.ts'
@@ -41,10 +41,10 @@ export function actorsOf(deps: Deps, services: Services): readonly ActorDefiniti
   return [
     sessionActor(deps),
     analysisActor(deps),
-    rereadingActor(deps),
+    sessionReanalysisActor(deps),
     insightActor(deps),
     findingGateActor(),
-    insightAgainActor(deps),
+    insightReanalysisActor(deps),
     passageActor(deps),
     themesActor(deps),
     recordingActor(deps),

@@ -11,8 +11,8 @@ import type { Log } from '../platform/observability/log.ts'
 
 /**
  * Pools of workers. Turns of `short` do SQL only; those of the others may do any I/O. Turns of `media` may take hours, so the turns of
- * `long` do not wait behind them. Many actors of `analysis` may share a turn (`GroupHandler`). `background` does the same for analyses that
- * nobody waits for. Turns of `outbound` mostly wait for servers of customers, so there are many at a time, but only a few of one organization.
+ * `long` do not wait behind them. Many actors of `analysis` may share a turn (`GroupHandler`). `background` does the same for background
+ * analyses. Turns of `outbound` mostly wait for servers of customers, so there are many at a time, but only a few of one organization.
  */
 export const POOLS = ['short', 'long', 'media', 'analysis', 'background', 'outbound'] as const
 export type Pool = (typeof POOLS)[number]

@@ -33,9 +33,9 @@ export function analyzerVersion(config: Pick<Config, 'analyze'>): Pick<Analyzer,
   return { name, version }
 }
 
-/** The same for work that nobody waits for. The built-in analyser then has a text process of its own, at a low priority. */
+/** The same for background analyses. The built-in analyser then has a text process of its own, at a low priority. */
 export function createBackgroundAnalyzer({ config, textWork, tokenBudget }: AnalyzerDeps): Analyzer {
-  const builtIn = createBuiltInAnalyzer(textWork, 'all', 'insight_again')
+  const builtIn = createBuiltInAnalyzer(textWork, 'all', 'insight_background')
   if (config.analyze === null) return builtIn
   const limits = { budget: tokenBudget, share: BACKGROUND_SHARE, otherwise: builtIn }
   return createModelServerAnalyzer(config.analyze, limits)

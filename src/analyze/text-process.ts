@@ -6,8 +6,8 @@
  * process; the next job gets a new process. Organizations take turns, and no organization has both processes. A job of
  * another organization therefore waits for one job at most, even if that job hangs.
  *
- * Work that nobody waits for (`insight_again`) has a process of its own, at a low priority. It delays no other job, and it alone holds
- * the trained head in memory while sessions are read for the second time.
+ * Background analyses (`insight_background`) have a process of their own, at a low priority. They delay no other job, and it alone holds
+ * the trained head in memory during second passes.
  *
  * It is a process because a running regular expression cannot be stopped in a thread. The process ends when its standard input
  * closes, which happens when this process dies.
@@ -25,11 +25,11 @@ export const TEXT_PROCESS = '__text-process'
 export interface TextProcessesOptions {
   readonly command: readonly string[]
   readonly processes: number
-  /** Time limit of one job, including the start of the process. Work that nobody waits for has `BACKGROUND_PATIENCE` times as much. */
+  /** Time limit of one job, including the start of the process. A background analysis has `BACKGROUND_TIME` times as much. */
   readonly deadlineMs: number
   /** An idle process ends after this time, to free its memory. */
   readonly idleMs: number
-  /** Niceness (POSIX, 0 to 19) of the process for work that nobody waits for. */
+  /** Niceness (POSIX, 0 to 19) of the process for background analyses. */
   readonly backgroundNiceness: number
 }
 
@@ -52,7 +52,7 @@ const DEFAULTS: TextProcessesOptions = {
 }
 
 /** A busy machine leaves a tenth of a core to the background process, and loading the trained head alone takes a second of CPU. */
-const BACKGROUND_PATIENCE = 4
+const BACKGROUND_TIME = 4
 
 /** The child does not inherit the environment of this process, which contains credentials. */
 const ENVIRONMENT = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
@@ -62,7 +62,7 @@ export function createTextProcesses(options: Partial<TextProcessesOptions> = {})
   const all = { ...DEFAULTS, ...options }
   const processes = Array.from({ length: all.processes }, () => new Place(all))
   const places = createFairPool(processes)
-  const patient = { ...all, deadlineMs: all.deadlineMs * BACKGROUND_PATIENCE }
+  const patient = { ...all, deadlineMs: all.deadlineMs * BACKGROUND_TIME }
   const background = createFairPool([new Place(patient, all.backgroundNiceness)])
   const closing = new AbortController()
   return {
@@ -74,7 +74,7 @@ export function createTextProcesses(options: Partial<TextProcessesOptions> = {})
     ) {
       const line = JSON.stringify({ job, input })
       const until = AbortSignal.any([signal, closing.signal])
-      const among = job === 'insight_again' ? background : places
+      const among = job === 'insight_background' ? background : places
       const done = among.run(organization, (place) => place.ask(line, until))
       // A waiting job also ends at once.
       return (await orAborted(done, until)) as TextJobs[J]['output']

@@ -15,7 +15,7 @@ import {
 import { createAnalyzer, createBackgroundAnalyzer } from '../analyze/create.ts'
 import type { Analyzer } from '../analyze/insight.ts'
 import type { Deps } from '../container.ts'
-import { insightAgainMessages, insightMessages, toAnalyze } from '../messages/insight.ts'
+import { insightMessages, insightReanalysisMessages, toAnalyze } from '../messages/insight.ts'
 import { analyzeSources, saveInsights } from './analysis.ts'
 import { markRead } from './findings.store.ts'
 import { readSources } from './read.ts'
@@ -39,13 +39,13 @@ export function insightActor(deps: InsightDeps, analyzer: Analyzer = createAnaly
   })
 }
 
-/** Analyses what an older analyser has read, or none. Nobody waits for it. */
-export function insightAgainActor(
+/** Re-analysis in the background: what an older analyser has read, or none. */
+export function insightReanalysisActor(
   deps: InsightDeps,
   analyzer: Analyzer = createBackgroundAnalyzer(deps),
 ): ActorDefinition {
   const handler = handlerOf(deps, analyzer)
-  return defineActor(insightAgainMessages, {
+  return defineActor(insightReanalysisMessages, {
     maxAttempts: 6,
     async giveUp({ id, type }, tx) {
       await markRead(tx, channelOf(type), id, analyzer)

@@ -1,4 +1,4 @@
-/** Enters what was stored before there was an analysis: background changes with progress in `earshot doctor`. `reanalysis.ts` has it read. */
+/** Enters what was stored before there was an analysis: background changes with progress in `earshot doctor`. `reanalysis.ts` has it analysed. */
 import type { Channel } from '../insight/model.ts'
 import type { DataChange } from '../platform/db/data-change.ts'
 import { newId } from '../platform/ids.ts'

@@ -1,5 +1,5 @@
 /**
- * Has analysed again what another analyser or another version has read, and what was never analysed. The rows of `insight_subject` are the
+ * Re-analysis: of what another analyser or another version has read, and of what was never analysed. The rows of `insight_subject` are the
  * list of what is left to do, so it goes on where it was after any interruption.
  *
  * A portion waits at a time, and the pool `background` reads it. So it delays no fresh work, however much there is.
@@ -9,8 +9,8 @@ import type { MaintenanceTask, NewMessage } from '../actors/types.ts'
 import { analyzerVersion, BACKGROUND_SHARE } from '../analyze/create.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../container.ts'
-import { toReread } from '../messages/analysis.ts'
-import { insightAgainMessages } from '../messages/insight.ts'
+import { toReanalyze } from '../messages/analysis.ts'
+import { insightReanalysisMessages } from '../messages/insight.ts'
 import type { Query } from '../platform/db/pool.ts'
 import type { Version } from './finding.rules.ts'
 import { type DueSubject, findDue, type Progress, readProgress } from './reanalysis.store.ts'
@@ -43,8 +43,8 @@ export async function sendDue(
 /** If a message is left out because one still waits, the next round looks again. */
 function messageOf({ channel, organizationId, id }: DueSubject): NewMessage {
   return channel === 'conversation'
-    ? toReread(organizationId, id)
-    : insightAgainMessages.message(id, channel, { organizationId })
+    ? toReanalyze(organizationId, id)
+    : insightReanalysisMessages.message(id, channel, { organizationId })
 }
 
 /** How much the present analyser has read, for `earshot doctor`. */

@@ -1,13 +1,13 @@
 /** Every actor of the service. A feature that adds an actor adds its declaration here. */
 import { kindsOf } from '../actors/declaration.ts'
-import { analysisMessages, rereadingMessages } from './analysis.ts'
+import { analysisMessages, sessionReanalysisMessages } from './analysis.ts'
 import { codingSessionMessages } from './coding-session.ts'
 import { erasureMessages } from './erasure.ts'
 import { feedbackImportMessages } from './feedback-import.ts'
 import { findingGateMessages } from './finding-gate.ts'
 import { formMessages } from './form.ts'
 import { importSourceMessages } from './import-source.ts'
-import { insightAgainMessages, insightMessages } from './insight.ts'
+import { insightMessages, insightReanalysisMessages } from './insight.ts'
 import { meetingMessages } from './meeting.ts'
 import { passageMessages } from './passage.ts'
 import { personMergeMessages } from './person-merge.ts'
@@ -29,10 +29,10 @@ import { weeklyMailMessages } from './weekly-mail.ts'
 export const ACTOR_KINDS = kindsOf([
   sessionMessages,
   analysisMessages,
-  rereadingMessages,
+  sessionReanalysisMessages,
   insightMessages,
   findingGateMessages,
-  insightAgainMessages,
+  insightReanalysisMessages,
   recordingMessages,
   transcriptionMessages,
   meetingMessages,

@@ -11,13 +11,13 @@ export const analysisMessages = declareActor('analysis', 'analysis', {
 })
 
 /** An actor of its own, because a message that waits for its time holds up later messages to the same actor. */
-export const rereadingMessages = declareActor('rereading', 'background', {
+export const sessionReanalysisMessages = declareActor('rereading', 'background', {
   /** The whole conversation is to be analysed by everything that the analyser has. */
   conversation: Type.Object({}),
 })
 
 /** Has a whole session analysed in the background. The caller holds the session's row lock. */
-export function toReread(organizationId: string, sessionId: string, delayMs = 0): NewMessage {
-  const message = rereadingMessages.message(sessionId, 'conversation', { organizationId, delayMs })
+export function toReanalyze(organizationId: string, sessionId: string, delayMs = 0): NewMessage {
+  const message = sessionReanalysisMessages.message(sessionId, 'conversation', { organizationId, delayMs })
   return { ...message, unlessWaiting: true }
 }

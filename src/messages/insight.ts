@@ -8,8 +8,8 @@ export const insightMessages = declareActor('insight', 'analysis', {
   recording: Type.Object({}),
 })
 
-/** The same in the background: what an older analyser has read, or none. */
-export const insightAgainMessages = declareActor('insight_again', 'background', {
+/** Re-analysis in the background: of what an older analyser has read, or none. */
+export const insightReanalysisMessages = declareActor('insight_again', 'background', {
   feedback: Type.Object({}),
   recording: Type.Object({}),
 })

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:te
 import { send } from '../../src/actors/mailbox.ts'
 import type { ActorKey } from '../../src/actors/types.ts'
 import { analysisActor } from '../../src/agents/analysis/actor.ts'
-import { rereadingActor } from '../../src/agents/analysis/rereading.ts'
+import { sessionReanalysisActor } from '../../src/agents/analysis/reanalysis.ts'
 import { sessionActor } from '../../src/agents/sessions/actor.ts'
 import { deleteSessions } from '../../src/agents/sessions/deletion.store.ts'
 import type { Analyzer, Subject } from '../../src/analyze/insight.ts'
@@ -168,7 +168,7 @@ test('long sessions take several turns, and all of their responses are analysed'
   }
 })
 
-test('first readings go on while a second reading hangs, also that of the same session', async () => {
+test('first passes go on while a second pass hangs, also that of the same session', async () => {
   const application = await createApplication(database.sql)
   const id = await processed(application, said('The export crashes.'))
   const released = Promise.withResolvers<void>()
@@ -182,7 +182,7 @@ test('first readings go on while a second reading hangs, also that of the same s
       throw new Error('too late')
     },
   }
-  const actors = [analysisActor(deps, rulesOnly(deps.textWork)), rereadingActor(deps, second)]
+  const actors = [analysisActor(deps, rulesOnly(deps.textWork)), sessionReanalysisActor(deps, second)]
   const worker = await startWorker(testDeps(database.url, null), actors, {
     ...NO_SWEEP,
     batchTimeoutMs: 60_000,

@@ -1,7 +1,7 @@
 /** The analysis of metered responses, from stored events to qualitative signals. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { analysisActor } from '../../src/agents/analysis/actor.ts'
-import { rereadingActor } from '../../src/agents/analysis/rereading.ts'
+import { sessionReanalysisActor } from '../../src/agents/analysis/reanalysis.ts'
 import { sessionActor } from '../../src/agents/sessions/actor.ts'
 import { deleteSessions } from '../../src/agents/sessions/deletion.store.ts'
 import { AnalyzerError } from '../../src/analyze/analyzer-error.ts'
@@ -159,7 +159,7 @@ test('after a revision new findings replace the old ones, and a finding of the s
   expect(await ledger(database.sql, id)).toEqual(['a1'])
 })
 
-test('the second reading adds what the trained head finds, and a later first reading keeps it', async () => {
+test('the second pass adds what the trained head finds, and a later first pass keeps it', async () => {
   const finding = { confidence: 1, rating: null, index: 0, from: 0, to: 300 } as const
   const insight = { language: 'en', supported: true, sentiment: 'neutral' } as const
   const sure = { ...finding, kind: 'question', tier: 'sure' } as const
@@ -170,7 +170,7 @@ test('the second reading adds what the trained head finds, and a later first rea
     analyze: async () => [{ ...insight, outcome, findings }],
   })
   const actor = analysisActor(deps, { first: analyzerOf('unclear', sure), isComplete: false, together: true })
-  const second = rereadingActor(deps, analyzerOf('unresolved', sure, likely))
+  const second = sessionReanalysisActor(deps, analyzerOf('unresolved', sure, likely))
   const found = async () => (await signalRows(database.sql, id)).map(({ kind }) => kind)
   const id = await processed([user(0, 'What is a token?'), assistant(1)])
   await analyse(id, actor)
@@ -183,7 +183,7 @@ test('the second reading adds what the trained head finds, and a later first rea
   await processed([user(2, 'Hello?')], id)
   await analyse(id, actor)
   expect(await found()).toEqual(['confusion', 'question'])
-  await runAnalysis(database.sql, rereadingActor(deps, analyzerOf('unclear')), id, 'conversation')
+  await runAnalysis(database.sql, sessionReanalysisActor(deps, analyzerOf('unclear')), id, 'conversation')
   expect(await found()).toEqual([])
 })
 
@@ -211,7 +211,7 @@ test('verdicts hold for a conversation: a wrong finding does not come back, and 
     update agent_signal set kind = 'feature_request' where session_id = ${id} and kind = 'question'`
   await processed([{ ...user(0, 'Saving fails at times, this is terrible.'), revision: 2 }], id)
   await analyse(id)
-  await runAnalysis(database.sql, rereadingActor(deps), id, 'conversation')
+  await runAnalysis(database.sql, sessionReanalysisActor(deps), id, 'conversation')
   await processed([{ ...user(0, 'Hello.'), revision: 3 }], id)
   await analyse(id)
   const idOf = (kind: string) => before.find((one) => one.kind === kind)?.id
@@ -244,13 +244,13 @@ test('a customer who writes three times and gets no answer is analysed, and the 
   expect(sent.filter(({ key }) => !key.startsWith('passage:'))).toMatchObject([
     { key: `rereading:${id}`, type: 'conversation', delayMs: 30_000, unlessWaiting: true },
   ])
-  await runAnalysis(database.sql, rereadingActor(deps), id, 'conversation')
+  await runAnalysis(database.sql, sessionReanalysisActor(deps), id, 'conversation')
   expect(await subjectOf(id)).toMatchObject([{ state: 'analyzed', outcome: 'unresolved' }])
   expect(await kinds(id)).toContain('u0 bug_report negative')
   expect(await status(id)).toBe('completed')
 })
 
-test('a second reading that was overtaken by a first one is dropped, and the session is read once more', async () => {
+test('a second pass that was overtaken by a first one is dropped, and the session is read once more', async () => {
   const id = await processed([user(0, 'Saving crashes.'), assistant(1)])
   await analyse(id)
   const insight = { language: 'en', supported: true, sentiment: 'neutral', outcome: 'resolved' } as const
@@ -263,7 +263,7 @@ test('a second reading that was overtaken by a first one is dropped, and the ses
       return [{ ...insight, findings: [] }]
     },
   }
-  const { sent } = await runLongTurn(database.sql, rereadingActor(deps, slow), id, 'conversation')
+  const { sent } = await runLongTurn(database.sql, sessionReanalysisActor(deps, slow), id, 'conversation')
   expect(sent).toMatchObject([{ key: `rereading:${id}`, type: 'conversation', unlessWaiting: false }])
   expect(await kinds(id)).toEqual(['u0 bug_report negative', 'u2 complaint negative'])
   expect(await subjectOf(id)).toMatchObject([{ analyzer: 'builtin' }])

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { analysisActor } from '../../src/agents/analysis/actor.ts'
-import { rereadingActor } from '../../src/agents/analysis/rereading.ts'
+import { sessionReanalysisActor } from '../../src/agents/analysis/reanalysis.ts'
 import { sessionActor } from '../../src/agents/sessions/actor.ts'
 import type { Analyzer, Found, Kind } from '../../src/analyze/insight.ts'
 import { NO_TOKEN_LIMIT } from '../../src/analyze/token-budget.ts'
@@ -23,7 +23,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { textWorkHere } from '../support/text-work.ts'
 
 const KINDS = ['complaint', 'praise', 'question', 'confusion'] as const
-/** What only the second reading finds. */
+/** What only the second pass finds. */
 const LIKELY = new Set<Kind>(['question', 'confusion'])
 
 let database: TestDatabase
@@ -60,7 +60,7 @@ const first = analysisActor(deps, {
   isComplete: false,
   together: true,
 })
-const second = rereadingActor(deps, analyzerOf(KINDS))
+const second = sessionReanalysisActor(deps, analyzerOf(KINDS))
 
 const text = fc.subarray([...KINDS], { maxLength: 2 }).map((kinds) => ['hello', ...kinds].join(' '))
 const event = fc.record({ own: fc.boolean(), texts: fc.array(text, { minLength: 1, maxLength: 3 }) })

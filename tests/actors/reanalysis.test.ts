@@ -1,13 +1,13 @@
 /** What another analyser has read, or none, is read again in the background: all of it, in bounded portions, fairly. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
 import type { Notifier } from '../../src/actors/types.ts'
-import { rereadingActor } from '../../src/agents/analysis/rereading.ts'
+import { sessionReanalysisActor } from '../../src/agents/analysis/reanalysis.ts'
 import { AnalyzerError } from '../../src/analyze/analyzer-error.ts'
 import { VERSION } from '../../src/analyze/builtin/version.ts'
 import type { Analyzer } from '../../src/analyze/insight.ts'
 import { NO_TOKEN_LIMIT } from '../../src/analyze/token-budget.ts'
 import { loadConfig } from '../../src/config.ts'
-import { insightAgainActor } from '../../src/findings/actor.ts'
+import { insightReanalysisActor } from '../../src/findings/actor.ts'
 import { INSIGHT_CHANGES } from '../../src/findings/backfill.ts'
 import { readProgress } from '../../src/findings/reanalysis.store.ts'
 import { describeProgress, sendDue } from '../../src/findings/reanalysis.ts'
@@ -84,7 +84,7 @@ const round = (analyzer: Analyzer, limits: { share?: number; round?: number } = 
   sendDue({ sql: database.sql, notifier: SILENT, tokenBudget: NO_TOKEN_LIMIT }, analyzer, limits)
 
 async function start(analyzer: Analyzer): Promise<TestWorker> {
-  const actors = [rereadingActor(deps, analyzer), insightAgainActor(deps, analyzer)]
+  const actors = [sessionReanalysisActor(deps, analyzer), insightReanalysisActor(deps, analyzer)]
   const worker = await startWorker(testDeps(database.url, null), actors, {
     sweepMs: 50,
     retryBaseMs: 1,

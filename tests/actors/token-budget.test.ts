@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import type { ActorDefinition, Notifier } from '../../src/actors/types.ts'
 import { analysisActor } from '../../src/agents/analysis/actor.ts'
-import { rereadingActor } from '../../src/agents/analysis/rereading.ts'
+import { sessionReanalysisActor } from '../../src/agents/analysis/reanalysis.ts'
 import { analyzerVersion } from '../../src/analyze/create.ts'
 import { createTokenBudget } from '../../src/analyze/token-budget.ts'
 import { loadConfig } from '../../src/config.ts'
@@ -135,7 +135,13 @@ test('beyond the budget the built-in analyser reads and is named; on a later day
   reported = { total_tokens: 100 }
   await database.sql`truncate analysis_tokens`
   const generous = { ...deps, tokenBudget: budgetOf(50_000) }
-  await runLongTurn(database.sql, rereadingActor(generous), second, 'conversation', one.organizationId)
+  await runLongTurn(
+    database.sql,
+    sessionReanalysisActor(generous),
+    second,
+    'conversation',
+    one.organizationId,
+  )
   expect(await readBy(second)).toEqual(['small'])
   expect(await tokens(one.organizationId)).toBe(100)
 })

@@ -76,7 +76,7 @@ async function converse(agent: Awaited<ReturnType<typeof openAgent>>): Promise<v
   })
   await agent.accept([{ ...feedbackOn('a2', 3), occurredAt }], { externalSessionId: 'chat-2' })
   const { sql } = server.database
-  // The second readings are over, too: each writes the time anew. Themes wait for more items.
+  // The second passes are over, too: each writes the time anew. Themes wait for more items.
   await eventually(
     async () =>
       (await sql`select 1 from insight_subject where session_id = ${sessionId}`).length === 1 &&

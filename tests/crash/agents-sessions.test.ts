@@ -140,7 +140,7 @@ async function killUntil(sent: Promise<unknown>) {
 }
 
 /**
- * Without help: the leases of dead workers expire, and live workers take over. Second readings and themes follow in the background, at their
+ * Without help: the leases of dead workers expire, and live workers take over. Second passes and themes follow in the background, at their
  * own pace.
  */
 async function expectDrained() {

@@ -63,7 +63,7 @@ test('erasing a person removes findings, outcomes and verdicts of their feedback
       status: 'ended',
     },
   )
-  // Second readings are over, too. Themes wait for more items.
+  // Second passes are over, too. Themes wait for more items.
   const quiet = () =>
     eventually(
       async () => (await sql`select from actor_message where key not like 'themes:%' limit 1`).length === 0,

@@ -82,12 +82,12 @@ test('a killed process is replaced, busy or idle', async () => {
   expect((await run('c'))[0]).toBe('c')
 })
 
-test('work that nobody waits for has a process of its own, with a low priority, and delays no other job', async () => {
+test('background analyses have a process of their own, with a low priority, and delay no other job', async () => {
   const started = createTextProcesses({ command: [process.execPath, SCRIPT] })
   processes.push(started)
   // The answer of this script says what it was told, and its process id.
   const again = (text: string) =>
-    started.run('insight_again', { texts: [text] } as never, signal, 'a') as unknown as Promise<string[]>
+    started.run('insight_background', { texts: [text] } as never, signal, 'a') as unknown as Promise<string[]>
   const [[, light], [, heavy]] = await Promise.all([jobsOf(started)('a'), again('a')])
   expect(heavy).not.toBe(light!)
   expect(getPriority(Number(heavy)) - getPriority(Number(light))).toBeGreaterThan(0)
@@ -95,11 +95,11 @@ test('work that nobody waits for has a process of its own, with a low priority, 
   expect((await jobsOf(started)('after'))[0]).toBe('after')
 })
 
-test('work that nobody waits for has four times as long', async () => {
+test('a background analysis has four times as long', async () => {
   const started = createTextProcesses({ command: [process.execPath, SCRIPT], deadlineMs: 250 })
   processes.push(started)
   const hanging = await started
-    .run('insight_again', { texts: ['hang'] } as never, signal, 'a')
+    .run('insight_background', { texts: ['hang'] } as never, signal, 'a')
     .catch((error: Error) => error.message)
   expect<unknown>(hanging).toBe('the text work was ended after 1 s')
 })

@@ -31,7 +31,7 @@ let agent: Agent
 let processes: readonly HttpClient[]
 beforeAll(async () => {
   server = await startTestServer({ env: { DATABASE_POOL_SIZE: '20' } })
-  // Without the second reading, which comes some time later and replaces findings: the states of two moments would be compared.
+  // Without the second pass, which comes some time later and replaces findings: the states of two moments would be compared.
   const actors = server.features.actors.filter(({ kind }) => kind !== 'rereading')
   runtime = createRuntime(server.deps, actors)
   await runtime.start()

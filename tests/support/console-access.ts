@@ -148,7 +148,7 @@ async function hiddenCall(
 }
 
 /**
- * Waits until both are analysed, and nothing about the conversation waits any more. The second reading begins after 5 s, with a model that is
+ * Waits until both are analysed, and nothing about the conversation waits any more. The second pass begins after 5 s, with a model that is
  * loaded at a low priority: beside other programs on every core this takes 15 s and more.
  */
 async function untilSearchable(

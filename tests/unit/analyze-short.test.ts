@@ -1,4 +1,4 @@
-/** Short, blunt texts, as people type them first: the second reading keeps what the words say. */
+/** Short, blunt texts, as people type them first: the second pass keeps what the words say. */
 import { expect, test } from 'bun:test'
 import { createBuiltInAnalyzer } from '../../src/analyze/builtin/builtin.ts'
 import type { Kind } from '../../src/analyze/insight.ts'

@@ -7,10 +7,10 @@
  * same lock, so no response is missed.
  *
  * With the built-in analyser sessions share turns: one statement reads for all of them, and one transaction writes for all of them. It
- * reads twice. The first time it applies rules only, which take well below a millisecond, so that the session is `completed` soon. A few
- * seconds later the actor `rereading` also asks the trained head, which takes some ten milliseconds.
+ * makes two passes. The first pass applies rules only, which take well below a millisecond, so that the session is `completed` soon. The
+ * second pass (reanalysis.ts) follows a few seconds later. It also asks the trained head, which takes some ten milliseconds.
  *
- * A model server reads once. It takes one conversation at a time, so each session then has its own turn.
+ * A model server makes one pass. It takes one conversation at a time, so each session then has its own turn.
  */
 import { defineActor } from '../../actors/declaration.ts'
 import {
@@ -27,7 +27,7 @@ import { createAnalyzer } from '../../analyze/create.ts'
 import type { Analyzer } from '../../analyze/insight.ts'
 import type { Deps } from '../../container.ts'
 import type { Result } from '../../findings/finding.rules.ts'
-import { analysisMessages, rereadingMessages, toReread } from '../../messages/analysis.ts'
+import { analysisMessages, sessionReanalysisMessages, toReanalyze } from '../../messages/analysis.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import type { NewId } from '../../platform/ids.ts'
 import { lockSessions, saveProcessingStatuses } from '../sessions/progress.store.ts'
@@ -60,51 +60,51 @@ interface Outcome {
   readonly result: Result | null
 }
 
-/** Time until the second reading. More messages often come within it, and a burst of sessions is `completed` first. */
-const REREAD_DELAY_MS = 5_000
+/** Time until the second pass. More messages often come within it, and a burst of sessions is `completed` first. */
+const SECOND_PASS_DELAY_MS = 5_000
 
 /** How sessions are analysed. */
-export interface Readings {
+export interface Passes {
   readonly first: Analyzer
-  /** False: the actor `rereading` reads again, with the trained head. */
+  /** False: a second pass follows, with the trained head (reanalysis.ts). */
   readonly isComplete: boolean
   /** True if an analyser takes many conversations at once. */
   readonly together: boolean
 }
 
-function readingsOf(deps: AnalysisDeps): Readings {
+function passesOf(deps: AnalysisDeps): Passes {
   const { config, textWork } = deps
   if (config.analyze !== null) return { first: createAnalyzer(deps), isComplete: true, together: false }
   return { first: createBuiltInAnalyzer(textWork, 'rules'), isComplete: false, together: true }
 }
 
 /** The actor that analyses sessions. */
-export function analysisActor(deps: AnalysisDeps, readings: Readings = readingsOf(deps)): ActorDefinition {
+export function analysisActor(deps: AnalysisDeps, passes: Passes = passesOf(deps)): ActorDefinition {
   const handlerOf = (work: (turn: GroupTurn) => Promise<void>) => {
     const alone: LongHandler = (turn) => work(asGroupTurn(turn))
-    return readings.together ? { together: work, alone } : alone
+    return passes.together ? { together: work, alone } : alone
   }
   return defineActor(analysisMessages, {
     maxAttempts: 8,
-    giveUp: { analyze: (message, tx, send) => giveUp(deps, readings, message, tx, send) },
+    giveUp: { analyze: (message, tx, send) => giveUp(deps, passes, message, tx, send) },
     handlers: {
-      analyze: handlerOf((turn) => analyze(deps, readings, turn)),
+      analyze: handlerOf((turn) => analyze(deps, passes, turn)),
       refine: handlerOf(passOn),
     },
   })
 }
 
-/** A message of an older version, whose second readings had no actor of their own. */
+/** A message of an older version, whose second pass had no actor of its own. */
 async function passOn(turn: GroupTurn): Promise<void> {
-  const messages = turn.messages.map(({ id }) => rereadingMessages.message(id, 'conversation'))
+  const messages = turn.messages.map(({ id }) => sessionReanalysisMessages.message(id, 'conversation'))
   await turn.finish((_, send) => send(messages))
 }
 
-async function analyze(deps: AnalysisDeps, readings: Readings, turn: GroupTurn): Promise<void> {
+async function analyze(deps: AnalysisDeps, passes: Passes, turn: GroupTurn): Promise<void> {
   const ids = turn.messages.map(({ id }) => id)
   const pages = await turn.read((tx) => readPages(tx, ids))
-  const outcomes = await ask(readings.first, pages, turn)
-  await turn.finish((tx, send) => conclude(deps.newId, readings, tx, send, pages, outcomes))
+  const outcomes = await ask(passes.first, pages, turn)
+  await turn.finish((tx, send) => conclude(deps.newId, passes, tx, send, pages, outcomes))
 }
 
 async function readPages(tx: Tx, ids: readonly string[]): Promise<readonly Page[]> {
@@ -142,13 +142,13 @@ async function ask(
 /** Marks the page that could not be analysed as failed. The analysis of the session's other responses goes on. */
 async function giveUp(
   deps: AnalysisDeps,
-  readings: Readings,
+  passes: Passes,
   { id }: Message,
   tx: Tx,
   send: Send,
 ): Promise<'handled'> {
   const pages = await readPages(tx, [id])
-  await conclude(deps.newId, readings, tx, send, pages, [{ state: 'failed', result: null }])
+  await conclude(deps.newId, passes, tx, send, pages, [{ state: 'failed', result: null }])
   return 'handled'
 }
 
@@ -159,7 +159,7 @@ async function giveUp(
  */
 async function conclude(
   newId: NewId,
-  { first, isComplete }: Readings,
+  { first, isComplete }: Passes,
   tx: Tx,
   send: Send,
   pages: readonly Page[],
@@ -189,5 +189,7 @@ async function conclude(
   await send(concluded.flatMap(({ again }) => again))
   if (isComplete) return
   const analyzed = concluded.filter(({ result }) => result?.state === 'analyzed')
-  await send(analyzed.map(({ scope }) => toReread(scope.organizationId, scope.sessionId, REREAD_DELAY_MS)))
+  await send(
+    analyzed.map(({ scope }) => toReanalyze(scope.organizationId, scope.sessionId, SECOND_PASS_DELAY_MS)),
+  )
 }

@@ -64,7 +64,7 @@ export function storedOf({ stored }: Present, sessionId: string): Stored {
 export interface SaveOptions {
   readonly newId: NewId
   readonly analyzer: Version
-  /** True for a reading by rules, which leaves the findings of the trained head. */
+  /** True for a pass by rules, which leaves the findings of the trained head. */
   readonly keepsLikely: boolean
   /** True if analyses that run now have read an older conversation. */
   readonly outdatesOthers: boolean

@@ -18,7 +18,7 @@ import type {
   Visit,
 } from '../../actors/types.ts'
 import type { Deps } from '../../container.ts'
-import { toReread } from '../../messages/analysis.ts'
+import { toReanalyze } from '../../messages/analysis.ts'
 import { passageMessages } from '../../messages/passage.ts'
 import { sessionMessages } from '../../messages/session.ts'
 import { createPeople, type People } from '../../people/service.ts'
@@ -120,7 +120,7 @@ async function advanceSessions(
   const isMetered = ({ scope }: TurnPlan) => (open.get(scope.sessionId)?.metered ?? 0) > 0
   // A waiting message has not been read yet, because its turn locks the session first.
   await send(plans.filter(isMetered).map(toMessage))
-  await send(plans.filter((plan) => isUnanswered(plan, open)).map(toRereading))
+  await send(plans.filter((plan) => isUnanswered(plan, open)).map(toReanalysis))
   await send(plans.filter(({ scope }) => linked.later.has(scope.sessionId)).map(toNextLook))
   await send(plans.flatMap(toSearch))
   return new Set(plans.filter(({ again }) => again).map(({ scope }) => sessionMessages.key(scope.sessionId)))
@@ -232,8 +232,8 @@ function isUnanswered(
   )
 }
 
-function toRereading({ scope: { organizationId, sessionId, status } }: TurnPlan): NewMessage {
-  return toReread(organizationId, sessionId, isTerminal(status) ? 0 : UNANSWERED_DELAY_MS)
+function toReanalysis({ scope: { organizationId, sessionId, status } }: TurnPlan): NewMessage {
+  return toReanalyze(organizationId, sessionId, isTerminal(status) ? 0 : UNANSWERED_DELAY_MS)
 }
 
 /** Has the messages that this turn processed made searchable. A late event may have become invisible. */

@@ -6,7 +6,7 @@
  */
 
 import { deleteActors } from '../../actors/mailbox.ts'
-import { analysisMessages, rereadingMessages } from '../../messages/analysis.ts'
+import { analysisMessages, sessionReanalysisMessages } from '../../messages/analysis.ts'
 import { passageMessages } from '../../messages/passage.ts'
 import { sessionMessages } from '../../messages/session.ts'
 import type { Query } from '../../platform/db/pool.ts'
@@ -48,7 +48,9 @@ export async function deleteSessions(
   await deleteActors(
     tx,
     found.flatMap((id) =>
-      [sessionMessages, analysisMessages, rereadingMessages, passageMessages].map((actor) => actor.key(id)),
+      [sessionMessages, analysisMessages, sessionReanalysisMessages, passageMessages].map((actor) =>
+        actor.key(id),
+      ),
     ),
   )
   return found

@@ -35,7 +35,7 @@ const CUES: Readonly<Record<Language, Cues>> = {
   ja: JAPANESE,
 }
 
-/** What the second reading needs. */
+/** What the second pass needs. */
 export interface Scorer {
   readonly embed: Embed
   readonly head: Head

@@ -8,12 +8,12 @@ const MAX_JOB = 32_000
 
 /**
  * @param tier `rules` takes well below a millisecond a subject; `all` also uses the trained head
- * @param name `insight_again`: nobody waits for it
+ * @param name `insight_background`: a background analysis
  */
 export function createBuiltInAnalyzer(
   textWork: TextWork,
   tier: 'rules' | 'all' = 'all',
-  name: 'insight' | 'insight_again' = 'insight',
+  name: 'insight' | 'insight_background' = 'insight',
 ): Analyzer {
   return {
     name: NAME,

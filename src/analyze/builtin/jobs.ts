@@ -12,8 +12,8 @@ export interface InsightJobs {
     readonly input: { readonly subjects: readonly Subject[]; readonly tier: 'rules' | 'all' }
     readonly output: readonly Insight[]
   }
-  /** The same, for work that nobody waits for. */
-  readonly insight_again: InsightJobs['insight']
+  /** The same, for background analyses. */
+  readonly insight_background: InsightJobs['insight']
   /** A vector of 512 signed bytes for each text, in base64. English only. */
   readonly embed: {
     readonly input: { readonly texts: readonly string[] }
@@ -56,7 +56,7 @@ export function createInsightDoers(load: () => Promise<Embed> = loadEmbed): Doer
   }
   return {
     insight,
-    insight_again: insight,
+    insight_background: insight,
     async embed({ texts }) {
       return (await (await embedder())(texts)).map(packVector)
     },

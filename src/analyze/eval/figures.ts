@@ -17,7 +17,7 @@ export interface Figures {
 
 /**
  * Both in a stable order.
- * @param readings the analysers of the first and of the second reading, whose findings have different tiers
+ * @param readings the analysers of the first and of the second pass, whose findings have different tiers
  */
 export async function measure(
   items: readonly Item[],

@@ -44,7 +44,7 @@ export function measureLag(sql: Sql): LagMeter {
 }
 
 /**
- * Which messages are not work of the background. Second readings and themes follow at their own pace, which is that of one process with
+ * Which messages are not work of the background. Second passes and themes follow at their own pace, which is that of one process with
  * the sentence embeddings for each worker, and slow where workers are killed all the time. crash/findings tests them.
  */
 export const inForeground = (sql: Sql) => sql`key not like 'rereading:%' and key not like 'themes:%'`

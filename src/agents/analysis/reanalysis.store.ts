@@ -1,8 +1,8 @@
-/** The SQL that shows whether a session changed while it was read again. */
+/** The SQL that shows whether a session changed while it was analysed again. */
 import type { Query } from '../../platform/db/pool.ts'
 
 export interface SessionVersion {
-  /** The analysis that was stored last. Rises with every first reading; 0: none. */
+  /** The analysis that was stored last. Rises with every first pass; 0: none. */
   readonly sourceVersion: number
   /** The last turn of the session's actor, which may have added messages. */
   readonly turnedAt: string | null

@@ -1,8 +1,8 @@
 /**
- * The actor that reads whole sessions in the background, by everything that the analyser has: a few seconds after the first reading,
- * where the agent does not answer, and where an older analyser has read the session, or none.
+ * The actor that analyses whole sessions in the background, by everything that the analyser has: as the second pass, a few seconds after
+ * the first pass; where the agent does not answer; and as the re-analysis, where an older analyser has read the session, or none.
  *
- * It runs beside the actor `analysis`. A first reading that was stored meanwhile is the newer one, so the result is dropped then. If
+ * It runs beside the actor `analysis`. A first pass that was stored meanwhile is the newer one, so the result is dropped then. If
  * the session had a turn meanwhile, it is read once more.
  */
 import { defineActor } from '../../actors/declaration.ts'
@@ -11,26 +11,26 @@ import { createBackgroundAnalyzer } from '../../analyze/create.ts'
 import type { Analyzer } from '../../analyze/insight.ts'
 import type { Deps } from '../../container.ts'
 import { giveUpSession } from '../../findings/service.ts'
-import { rereadingMessages, toReread } from '../../messages/analysis.ts'
+import { sessionReanalysisMessages, toReanalyze } from '../../messages/analysis.ts'
 import { lockSessions } from '../sessions/progress.store.ts'
 import { type Conversation, conversationOf } from './conversation.rules.ts'
 import { readConversations } from './conversation.store.ts'
 import { readPresent, resultsOf, saveSessions, storedOf } from './readings.ts'
-import { readVersions, type SessionVersion } from './rereading.store.ts'
+import { readVersions, type SessionVersion } from './reanalysis.store.ts'
 
-type RereadingDeps = Pick<Deps, 'config' | 'newId' | 'textWork' | 'tokenBudget'>
+type SessionReanalysisDeps = Pick<Deps, 'config' | 'newId' | 'textWork' | 'tokenBudget'>
 
 /** Time until a session that changed while it was read is read once more. */
 const CHANGED_DELAY_MS = 5_000
 
 /** @param analyzer absent: as configured */
-export function rereadingActor(
-  deps: RereadingDeps,
+export function sessionReanalysisActor(
+  deps: SessionReanalysisDeps,
   analyzer: Analyzer = createBackgroundAnalyzer(deps),
 ): ActorDefinition {
-  const together = (turn: GroupTurn) => reread(deps, analyzer, turn)
+  const together = (turn: GroupTurn) => reanalyze(deps, analyzer, turn)
   const alone: LongHandler = (turn) => together(asGroupTurn(turn))
-  return defineActor(rereadingMessages, {
+  return defineActor(sessionReanalysisMessages, {
     maxAttempts: 6,
     // The session keeps what it has.
     async giveUp({ id }, tx) {
@@ -43,7 +43,7 @@ export function rereadingActor(
 }
 
 /** A message that changes meanwhile is not quoted. */
-async function reread(deps: RereadingDeps, analyzer: Analyzer, turn: GroupTurn): Promise<void> {
+async function reanalyze(deps: SessionReanalysisDeps, analyzer: Analyzer, turn: GroupTurn): Promise<void> {
   const ids = turn.messages.map(({ id }) => id)
   const { versions, conversations } = await turn.read(async (tx) => {
     // The versions first, so that they are never the newer ones.
@@ -51,7 +51,7 @@ async function reread(deps: RereadingDeps, analyzer: Analyzer, turn: GroupTurn):
     return { versions, conversations: ids.map((id) => conversationOf(spoken.get(id) ?? [])) }
   })
   const [only, version] = [conversations[0], versions.get(ids[0] ?? '')]
-  // A model server has read all of it in the first reading.
+  // A model server has read all of it in the first pass.
   if (deps.config.analyze !== null && only !== undefined && isAnswered(only, version, analyzer))
     return turn.finish(async () => {})
   const results = await resultsOf(analyzer, conversations, turn.organizations, turn.signal)
@@ -91,6 +91,6 @@ function isAnswered(
 
 /** The message that is being handled still waits. */
 const again = (organizationId: string, sessionId: string) => ({
-  ...toReread(organizationId, sessionId, CHANGED_DELAY_MS),
+  ...toReanalyze(organizationId, sessionId, CHANGED_DELAY_MS),
   unlessWaiting: false,
 })
