@@ -141,6 +141,24 @@ test('somebody else’s conversation does not exist', async () => {
   await page.getByRole('alert').getByText('This does not exist').waitFor()
 })
 
+test.each(['/conversations', '/calls', '/findings', '/feedback'])(
+  '%s ignores a period that is none',
+  async (path) => {
+    await open(`${path}?since=foo&until=bar`)
+    await page.locator('main .list > li, main .quotations > li').first().waitFor()
+    expect(await page.getByRole('button', { name: 'Show all' }).count()).toBe(0)
+  },
+)
+
+test('a page that cannot be drawn says so, and the next one is shown', async () => {
+  await page.route('**/v3/rest/people?*', (route) => route.fulfill({ json: { data: [{ uuid: 'x' }] } }))
+  await open('/people')
+  await page.getByRole('alert').getByText('RangeError').waitFor()
+  await page.unroute('**/v3/rest/people?*')
+  await page.getByRole('link', { name: 'Conversations' }).click()
+  await page.getByText('Grace').waitFor()
+})
+
 const PAGES = [
   '',
   '/themes',

@@ -26,3 +26,14 @@ export const periodOf = (day: string): Pick<Period, 'since' | 'until'> => ({
   since: `${day}T00:00:00Z`,
   until: new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS).toISOString(),
 })
+
+const MOMENT = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i
+
+/** The text, if the API takes it as a moment (RFC 3339); otherwise null. */
+export function momentOf(text: string): string | null {
+  const day = MOMENT.exec(text)?.[1]
+  if (day === undefined || Number.isNaN(Date.parse(text))) return null
+  // The 30th of February is parsed as a day of March.
+  const midnight = new Date(`${day}T00:00:00Z`)
+  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day) ? text : null
+}

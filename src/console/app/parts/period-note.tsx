@@ -1,5 +1,6 @@
 /** Says which period a list has, and leads to the list without one. */
 import type { Filters } from '../address.ts'
+import { momentOf } from '../period.ts'
 import { dateOf } from '../words.ts'
 
 export interface Bounds {
@@ -8,10 +9,10 @@ export interface Bounds {
   readonly until?: string
 }
 
-/** The period in the address of a page. */
+/** The period in the address of a page. What is no moment bounds nothing: people edit addresses. */
 export function boundsOf(filters: Filters): Bounds {
-  const [since, until] = [filters.get('since'), filters.get('until')]
-  return { ...(since === '' ? {} : { since }), ...(until === '' ? {} : { until }) }
+  const [since, until] = [momentOf(filters.get('since')), momentOf(filters.get('until'))]
+  return { ...(since === null ? {} : { since }), ...(until === null ? {} : { until }) }
 }
 
 /** The day of the moment before, because a period ends with the start of a day. */
@@ -23,7 +24,7 @@ export function PeriodNote({ filters }: { readonly filters: Filters }) {
   return (
     <p class="quiet">
       {since === undefined ? null : `From ${dateOf(since)} `}
-      {until === undefined || Number.isNaN(Date.parse(until)) ? null : `to ${lastDayOf(until)} `}
+      {until === undefined ? null : `to ${lastDayOf(until)} `}
       <button type="button" class="link" onClick={() => filters.set('since', '', { until: '' })}>
         Show all
       </button>
