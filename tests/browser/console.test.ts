@@ -46,9 +46,8 @@ beforeAll(async () => {
   })
   recordingId = recording.id
   await eventually(async () => {
-    const found = (await key.get('/v3/rest/search?q=export')).body.data
-    const { transcript } = (await key.get(`/v3/rest/recordings/${recordingId}`)).body
-    return found.length > 0 && transcript.status === 'completed'
+    const passagesOf = async (q: string) => (await key.get(`/v3/rest/search?q=${q}`)).body.data.length
+    return (await passagesOf('export')) > 0 && (await passagesOf('invoices')) === 2
   })
   page = await chromium.context.newPage()
   page.on('console', (message) => {
@@ -139,6 +138,21 @@ test('somebody else’s conversation does not exist', async () => {
   theirs = sessionId
   await open(`/conversations/${sessionId}`)
   await page.getByRole('alert').getByText('This does not exist').waitFor()
+})
+
+test('a call says why there is nothing to play and to read', async () => {
+  const key = server.as({ apiKey: agent.tenant.apiKey })
+  const { id } = await createRecording(key, { displayName: 'Failed call' })
+  await server.database.sql`
+    update recording set asset_status = 'failed', asset_error_code = 'media_too_large' where id = ${id}`
+  await open(`/calls/${id}`)
+  await page.getByText('The media failed. The media is larger than this service accepts.').waitFor()
+  await page.getByText('Without media there is no transcript.').waitFor()
+  expect(await page.locator('main time').count()).toBe(1)
+  await open('/calls')
+  const row = page.locator('.row-link', { hasText: 'Failed call' })
+  await row.getByText('No media yet').waitFor()
+  expect(await row.locator('time').count()).toBe(1)
 })
 
 test.each(['/conversations', '/calls', '/findings', '/feedback'])(

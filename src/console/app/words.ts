@@ -17,6 +17,8 @@ const LABELS: Readonly<Record<string, string>> = {
   recording: 'Call',
   feedback: 'Feedback',
   none: 'Neither',
+  no_media: 'No media yet',
+  no_recogniser: 'No speech recogniser',
 }
 
 /** `bug_report` → `Bug report`. */
@@ -71,3 +73,9 @@ const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone:
 /** A date without a time, such as `2026-01-02`. */
 export const dateOf = (day: string): string =>
   day === '' ? '' : DATE.format(new Date(`${day.slice(0, 10)}T00:00:00Z`))
+
+/** When an object was created, to the millisecond: ids are UUIDs of version 7, which begin with it. Null for another id. */
+export function createdAtOf(id: string): string | null {
+  const [, high, low] = /^([0-9a-f]{8})-([0-9a-f]{4})-7/i.exec(id) ?? []
+  return high === undefined ? null : new Date(Number.parseInt(`${high}${low}`, 16)).toISOString()
+}

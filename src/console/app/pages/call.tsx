@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useRoute } from 'preact-iso'
 import { pageOf, useFilters } from '../address.ts'
 import { api, contentOf, type Schemas } from '../api.ts'
+import { mediaWords, transcriptWords } from '../call/call-words.ts'
 import { NameSpeaker } from '../call/name-speaker.tsx'
 import { UploadMedia } from '../call/upload-media.tsx'
 import { useSession } from '../context.ts'
@@ -79,7 +80,7 @@ function OneCall({
   const player = useRef<PlayerControl | null>(null)
   const [now, setNow] = useState(start)
   const [wanted, setWanted] = useState('')
-  const { transcript, participants, summary, startedAt, displayName } = recording
+  const { transcript, participants, summary, startedAt, createdAt, displayName } = recording
   // Each answer has another URL of the same media. The player keeps its own.
   const asset = useMemo(
     () => recording.asset,
@@ -106,11 +107,11 @@ function OneCall({
   return (
     <article>
       <Title text={displayName ?? 'Unnamed call'}>
-        {startedAt === null ? null : <Time at={startedAt} />}
+        <Time at={startedAt ?? createdAt} />
       </Title>
       {summary === null ? null : <p class="summary">{summary}</p>}
       {asset?.url == null ? (
-        <p class="quiet">{asset === null ? 'This call has no media.' : `The media is ${asset.status}.`}</p>
+        <p class="quiet">{mediaWords(recording)}</p>
       ) : (
         <Player asset={asset} start={start} control={player} onTime={setNow} />
       )}
@@ -156,9 +157,25 @@ function OneCall({
           />
         </>
       ) : (
-        <p class="quiet">The transcript is {transcript.status.replaceAll('_', ' ')}.</p>
+        <NoTranscript recording={recording} />
       )}
     </article>
+  )
+}
+
+function NoTranscript({ recording }: { readonly recording: Recording }) {
+  const { text, needsRecogniser } = transcriptWords(recording)
+  return (
+    <p class="quiet">
+      {text}
+      {needsRecogniser ? (
+        <>
+          {' '}
+          To have calls transcribed, the operator sets <code>TRANSCRIBE_URL</code> or{' '}
+          <code>TRANSCRIBE_COMMAND</code>, and then runs <code>earshot recording transcribe-all</code>.
+        </>
+      ) : null}
+    </p>
   )
 }
 

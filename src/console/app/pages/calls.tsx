@@ -1,7 +1,8 @@
 /** The list of recordings, newest first. */
 import { pageOf, useFilters } from '../address.ts'
-import { api, contentOf } from '../api.ts'
+import { api, contentOf, type Schemas } from '../api.ts'
 import { AddCall } from '../call/add-call.tsx'
+import { waitWords } from '../call/call-words.ts'
 import { useSession } from '../context.ts'
 import { useLive } from '../live.ts'
 import { usePages } from '../load.ts'
@@ -9,7 +10,7 @@ import { List } from '../parts/list.tsx'
 import { DemoHint, Empty } from '../parts/notes.tsx'
 import { boundsOf, PeriodNote } from '../parts/period-note.tsx'
 import { Select, Tag, Time, Title } from '../parts/small.tsx'
-import { clock } from '../words.ts'
+import { clock, createdAtOf } from '../words.ts'
 
 const STATUSES = ['waiting', 'queued', 'processing', 'completed', 'failed'] as const
 
@@ -60,12 +61,14 @@ export function Calls() {
             <span class="main">{call.display_name ?? 'Unnamed call'}</span>
             <span class="quiet clip">{call.summary}</span>
             <span class="tags">
-              {call.transcript_status === 'completed' ? null : <Tag value={call.transcript_status} />}
+              {call.transcript_status === 'completed' ? null : (
+                <Tag value={waitWords(call)} tone={call.transcript_status} />
+              )}
               {call.asset_duration_seconds === null ? null : (
                 <span class="quiet">{clock(call.asset_duration_seconds)}</span>
               )}
             </span>
-            {call.started_at === null ? <span /> : <Time at={call.started_at} />}
+            <CallTime call={call} />
           </>
         )}
         empty={
@@ -81,4 +84,10 @@ export function Calls() {
       />
     </>
   )
+}
+
+/** When the call began; without a known start, when it was created. */
+function CallTime({ call: { id, started_at } }: { readonly call: Schemas['RecordingItem'] }) {
+  const at = started_at ?? createdAtOf(id)
+  return at === null ? <span /> : <Time at={at} />
 }
