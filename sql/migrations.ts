@@ -62,6 +62,7 @@ import analysisTokens from './migrations/0076_analysis_tokens.sql' with { type: 
 import invitations from './migrations/0078_invitations.sql' with { type: 'text' }
 import nearestResponses from './migrations/0079_nearest_responses.sql' with { type: 'text' }
 import signInMails from './migrations/0080_sign_in_mails.sql' with { type: 'text' }
+import recordingBegan from './migrations/0085_recording_began.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -124,4 +125,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 78, name: 'invitations', source: invitations },
   { number: 79, name: 'nearest_responses', source: nearestResponses },
   { number: 80, name: 'sign_in_mails', source: signInMails },
+  { number: 85, name: 'recording_began', source: recordingBegan },
 ]

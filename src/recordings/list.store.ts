@@ -45,6 +45,8 @@ export interface ListRow {
   readonly createdMoment: string
   /** Empty if the start is unknown. Such a recording appears in no list that is ordered by it. */
   readonly startedMoment: string
+  /** The start; the creation if the start is unknown. */
+  readonly beganMoment: string
 }
 
 export interface ListScope {
@@ -70,7 +72,8 @@ export async function listRecordings(
       r.asset_status as "assetStatus", r.asset_object_key as "assetObjectKey", r.asset_content_type as "assetContentType",
       r.asset_duration_seconds as "assetDurationSeconds", r.transcript_status as "transcriptStatus", r.summary,
       ${asMoment(query, 'r.created_at')} as "createdMoment",
-      coalesce(${asMoment(query, 'r.started_at')}, '') as "startedMoment"
+      coalesce(${asMoment(query, 'r.started_at')}, '') as "startedMoment",
+      coalesce(${asMoment(query, 'r.started_at')}, ${asMoment(query, 'r.created_at')}) as "beganMoment"
     from ${source.rows}
     where ${scope.visible}
       ${source.where}
@@ -100,8 +103,9 @@ interface Source {
 
 function sourceOf(query: Query, scope: ListScope, filter: ListFilter, { after }: ListSlice): Source {
   const { organizationId } = scope
-  const column = orderOfList(filter) === 'startedMoment' ? 'r.started_at' : 'r.created_at'
-  const newest = query`order by ${query(column)} desc, r.id desc`
+  const order = orderOfList(filter)
+  const moment = momentOf(query, order)
+  const newest = query`order by ${moment} desc, r.id desc`
   const filed =
     filter.folderId === undefined
       ? query``
@@ -116,7 +120,7 @@ function sourceOf(query: Query, scope: ListScope, filter: ListFilter, { after }:
   if (filter.id !== undefined)
     return { rows: query`recording r`, where: filed, order: query``, scanned: null }
   const among = scope.found?.among ?? null
-  const further = behind(query, column, 'r.id', after)
+  const further = behind(query, moment, 'r.id', after)
   if (among !== null) {
     // Recordings are looked up one by one (`offset 0` ensures it), then ordered. Visibility is checked in that order,
     // and so only for one page.
@@ -131,13 +135,14 @@ function sourceOf(query: Query, scope: ListScope, filter: ListFilter, { after }:
     ) as r`
     return { rows, where: filed, order: newest, scanned: null }
   }
-  if (filter.folderId !== undefined && column === 'r.created_at')
+  if (filter.folderId !== undefined && order === 'createdMoment')
     return sourceOfFolder(query, organizationId, filter.folderId, after)
   const scanned = query`
-    select r.id, ${query(column)} as moment
+    select r.id, ${moment} as moment
     from recording r
     where r.organization_id = ${organizationId}
       ${startedWithin(query, filter)}
+      ${beganWithin(query, filter)}
       ${further}
     ${newest}`
   const rows = query`(
@@ -145,11 +150,18 @@ function sourceOf(query: Query, scope: ListScope, filter: ListFilter, { after }:
     from recording r
     where r.organization_id = ${organizationId}
       ${startedWithin(query, filter)}
+      ${beganWithin(query, filter)}
       ${further}
     ${newest}
     limit ${marginOf(query, query`${SCAN_ROWS}::int`)}
   ) as r`
   return { rows, where: filed, order: newest, scanned }
+}
+
+/** What a list is ordered by, of the recording `r`. The expressions are those of the indexes. */
+function momentOf(query: Query, order: ReturnType<typeof orderOfList>): Condition {
+  if (order === 'startedMoment') return query`r.started_at`
+  return order === 'beganMoment' ? query`coalesce(r.started_at, r.created_at)` : query`r.created_at`
 }
 
 function sourceOfFolder(
@@ -195,15 +207,20 @@ const startedWithin = (query: Query, { startedAfter, startedBefore }: ListFilter
   ${startedAfter === undefined ? query`` : query`and r.started_at >= ${startedAfter}::text::timestamptz`}
   ${startedBefore === undefined ? query`` : query`and r.started_at < ${startedBefore}::text::timestamptz`}`
 
-function filterConditions(query: Query, filter: ListFilter): Condition {
-  const { id, source, transcriptStatus, assetStatus, began } = filter
+function beganWithin(query: Query, { began }: ListFilter): Condition {
   const [since, until] = [began?.since, began?.until]
+  return query`
+    ${since === undefined ? query`` : query`and coalesce(r.started_at, r.created_at) >= ${since}::text::timestamptz`}
+    ${until === undefined ? query`` : query`and coalesce(r.started_at, r.created_at) < ${until}::text::timestamptz`}`
+}
+
+function filterConditions(query: Query, filter: ListFilter): Condition {
+  const { id, source, transcriptStatus, assetStatus } = filter
   return query`
     ${id === undefined ? query`` : query`and r.id = ${id}`}
     ${source === undefined ? query`` : query`and r.source = ${source}`}
     ${transcriptStatus === undefined ? query`` : query`and r.transcript_status = ${transcriptStatus}`}
     ${assetStatus === undefined ? query`` : query`and r.asset_status = ${assetStatus}`}
-    ${since === undefined ? query`` : query`and coalesce(r.started_at, r.created_at) >= ${since}::text::timestamptz`}
-    ${until === undefined ? query`` : query`and coalesce(r.started_at, r.created_at) < ${until}::text::timestamptz`}
-    ${startedWithin(query, filter)}`
+    ${startedWithin(query, filter)}
+    ${beganWithin(query, filter)}`
 }

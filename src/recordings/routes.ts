@@ -22,6 +22,7 @@ const NOT_FOUND = 'recording_not_found'
 const orders = {
   createdMoment: keyset('recordings', ['moment', 'uuid']),
   startedMoment: keyset('recordings_by_start', ['moment', 'uuid']),
+  beganMoment: keyset('recordings_by_beginning', ['moment', 'uuid']),
 }
 
 const VISIBILITY_NOTE =
@@ -60,7 +61,7 @@ const listRecordings = (recordings: Recordings, playback: Playback) =>
     path: RECORDINGS,
     tag: TAG,
     summary: 'List recordings',
-    description: `Newest first, by \`page\` or by \`cursor\`. With \`started_after\` or \`started_before\`, the list is ordered by start time. ${VISIBILITY_NOTE}`,
+    description: `Newest first, by \`page\` or by \`cursor\`. With \`started_after\` or \`started_before\`, the list is ordered by start time; with \`since\` or \`until\`, too, and a recording without \`started_at\` by its creation. ${VISIBILITY_NOTE}`,
     access: 'organizationOrUser',
     role: 'viewer',
     reads: { action: 'recording.listed' },

@@ -236,11 +236,16 @@ export function awaitedOf(
   return { waitingFor: asset === 'completed' ? 'transcriber' : 'media' }
 }
 
-/** The order of a list, newest first: by start time if its filter bounds it, otherwise by creation time. */
+/**
+ * The order of a list, newest first: by start time if its filter bounds it; by start, or creation without a known start, if it
+ * bounds that; otherwise by creation time.
+ */
 export function orderOfList(filter: {
   readonly startedAfter?: string | undefined
   readonly startedBefore?: string | undefined
-}): 'createdMoment' | 'startedMoment' {
-  const bounded = filter.startedAfter !== undefined || filter.startedBefore !== undefined
-  return bounded ? 'startedMoment' : 'createdMoment'
+  readonly began?: { readonly since?: string | undefined; readonly until?: string | undefined }
+}): 'createdMoment' | 'startedMoment' | 'beganMoment' {
+  const { startedAfter, startedBefore, began } = filter
+  if (startedAfter !== undefined || startedBefore !== undefined) return 'startedMoment'
+  return began?.since !== undefined || began?.until !== undefined ? 'beganMoment' : 'createdMoment'
 }

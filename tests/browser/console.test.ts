@@ -149,7 +149,14 @@ test('a call says why there is nothing to play and to read', async () => {
   await page.getByText('The media failed. The media is larger than this service accepts.').waitFor()
   await page.getByText('Without media there is no transcript.').waitFor()
   expect(await page.locator('main time').count()).toBe(1)
+  await createRecording(key, { displayName: 'Old call', startedAt: '2020-01-02T03:04:05Z' })
   await open('/calls')
+  await page.getByText('Old call').waitFor()
+  expect(await page.locator('.row-link .main').allTextContents()).toEqual([
+    'Failed call',
+    'Quarterly call',
+    'Old call',
+  ])
   const row = page.locator('.row-link', { hasText: 'Failed call' })
   await row.getByText('No media yet').waitFor()
   expect(await row.locator('time').count()).toBe(1)

@@ -223,6 +223,33 @@ describe('filters', () => {
     expect([...ids(one), ...ids(two), two.body.has_more]).toEqual([last, first, false])
   })
 
+  test('a period sorts by start, or by creation without one, latest first, on every page', async () => {
+    const own = await createTenant(server)
+    const folder = await createFolder(own.key)
+    const begin = async (more: object) =>
+      (await createRecording(own.key, { folderIds: [folder], ...more })).id
+    const [last, first] = [
+      await begin({ startedAt: '9999-12-31T00:00:00Z' }),
+      await begin({ startedAt: '1971-01-01T00:00:00Z' }),
+    ]
+    const unknown = await begin({})
+    const middle = await begin({ startedAt: '2000-01-01T00:00:00.000001Z' })
+    const pagesOf = async (query: string) => {
+      const seen: string[] = []
+      let cursor = ''
+      for (;;) {
+        const { body } = await own.key.get(`${RECORDINGS}?${query}&limit=1${cursor}`)
+        seen.push(...body.data.map(({ id }: { id: string }) => id))
+        if (!body.has_more) return seen
+        cursor = `&cursor=${body.next_cursor}`
+      }
+    }
+    const all = [last, unknown, middle, first]
+    expect(await pagesOf('since=1970-01-01T00:00:00Z')).toEqual(all)
+    expect(await pagesOf(`since=1970-01-01T00:00:00Z&folder_id=${folder}`)).toEqual(all)
+    expect(await pagesOf('until=9999-01-01T00:00:00Z')).toEqual([unknown, middle, first])
+  })
+
   test('a folder is listed newest first on every page', async () => {
     const folder = await createFolder(tenant.key)
     const create = async () => (await createRecording(tenant.key, { folderIds: [folder] })).id

@@ -2,6 +2,7 @@
  * SQL for lists that are paged by keyset. A keyset contains a timestamp with the full precision of PostgreSQL. A JavaScript
  * `Date` has milliseconds only, so a keyset made from it would repeat or skip rows of the same millisecond.
  */
+import type { PendingQuery, Row } from 'postgres'
 import type { Query } from './pool.ts'
 
 /** A page that starts after `after` (null: at the beginning). It fetches one row more than the `limit` that it shows. */
@@ -37,10 +38,10 @@ export type MomentSlice = Slice<readonly [moment: Moment, id: string]>
 export const asMoment = (sql: Query, column: string) =>
   sql`to_char(${sql(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
 
-/** The condition of the next page of a list in descending order of `column` and `id`. Empty on the first page. */
+/** The condition of the next page of a list in descending order of `column`, or of an expression, and `id`. Empty on the first page. */
 export function behind(
   sql: Query,
-  column: string,
+  column: string | PendingQuery<Row[]>,
   id: string,
   after: readonly [moment: Moment, id: string | number] | null,
 ) {
@@ -48,5 +49,6 @@ export function behind(
   const moment =
     typeof after[0] === 'number' ? fromMicroseconds(sql, after[0]) : sql`${after[0]}::text::timestamptz`
   const last = typeof after[1] === 'number' ? sql`${after[1]}::bigint` : sql`${after[1]}::uuid`
-  return sql`and (${sql(column)}, ${sql(id)}) < (${moment}, ${last})`
+  const order = typeof column === 'string' ? sql(column) : column
+  return sql`and (${order}, ${sql(id)}) < (${moment}, ${last})`
 }

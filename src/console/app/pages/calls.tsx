@@ -1,4 +1,4 @@
-/** The list of recordings, newest first. */
+/** The list of recordings, in the order of the dates that it shows, newest first. */
 import { pageOf, useFilters } from '../address.ts'
 import { api, contentOf, type Schemas } from '../api.ts'
 import { AddCall } from '../call/add-call.tsx'
@@ -10,6 +10,7 @@ import { List } from '../parts/list.tsx'
 import { DemoHint, Empty } from '../parts/notes.tsx'
 import { boundsOf, PeriodNote } from '../parts/period-note.tsx'
 import { Select, Tag, Time, Title } from '../parts/small.tsx'
+import { EVER } from '../period.ts'
 import { clock, createdAtOf } from '../words.ts'
 
 const STATUSES = ['waiting', 'queued', 'processing', 'completed', 'failed'] as const
@@ -31,6 +32,8 @@ export function Calls() {
               ...(cursor === undefined ? {} : { cursor }),
               ...(q === '' ? {} : { q }),
               ...(status === undefined ? {} : { transcript_status: status }),
+              // A list with a period is ordered by when a call began, others by when it was stored.
+              since: EVER,
               ...bounds,
             },
           },
