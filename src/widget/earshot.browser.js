@@ -119,7 +119,7 @@ p{margin:.5em 0 0}`
           make('span', { 'aria-hidden': 'true' }, sign),
         )
       this.thumbs = [thumb('positive', '👍', this.text('yes')), thumb('negative', '👎', this.text('no'))]
-      this.comment = make('textarea', { id: 'comment', maxLength: 2000, rows: 3 })
+      this.comment = make('textarea', { id: 'comment', dir: 'auto', maxLength: 2000, rows: 3 })
       this.more = make(
         'form',
         { hidden: true },
@@ -190,6 +190,7 @@ p{margin:.5em 0 0}`
         const input = make(type === 'area' ? 'textarea' : 'input', {
           id: name,
           name,
+          dir: 'auto',
           required: kind.endsWith('!'),
           maxLength: type === 'area' ? 10000 : 200,
           autocomplete: { name: 'name', email: 'email', company: 'organization' }[name] || 'off',

@@ -162,6 +162,34 @@ test('a call says why there is nothing to play and to read', async () => {
   expect(await row.locator('time').count()).toBe(1)
 })
 
+/** Begins with a letter that is read from right to left. */
+const ARABIC = 'لا يعمل التصدير في Excel!'
+
+test('what customers wrote has the direction of its own letters', async () => {
+  const key = server.as({ apiKey: agent.tenant.apiKey })
+  const { sessionId } = await agent.accept([userMessage(1, { content: ARABIC })], {
+    externalSessionId: 'arabic',
+    participants: [{ externalId: 'a', displayName: 'ليلى', boundary: 'external' }],
+  })
+  const call = await createRecording(key, {
+    displayName: ARABIC,
+    transcript: [{ ...utterance(0, 2), text: ARABIC }],
+  })
+  const directionOf = (selector: string, text: string) =>
+    page
+      .locator(selector, { hasText: text })
+      .first()
+      .evaluate((one) => (one.matches(':dir(rtl)') ? 'rtl' : 'ltr'))
+  await open(`/conversations/${sessionId}`)
+  expect(await directionOf('.message .text', ARABIC)).toBe('rtl')
+  expect(await directionOf('h1', 'ليلى')).toBe('rtl')
+  await open('/conversations')
+  expect(await directionOf('.row-link .main', 'ليلى')).toBe('rtl')
+  expect(await directionOf('.row-link .main', 'Grace')).toBe('ltr')
+  await open(`/calls/${call.id}`)
+  expect(await directionOf('.transcript li span:last-child', ARABIC)).toBe('rtl')
+})
+
 test.each(['/conversations', '/calls', '/findings', '/feedback'])(
   '%s ignores a period that is none',
   async (path) => {

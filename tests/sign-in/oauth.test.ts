@@ -156,7 +156,7 @@ describe('the way of a client', () => {
     expect(to).toStartWith('/oauth/interaction/')
     const token = await server.features.identity.createLink(tenant.userId)
     const consent = await follow(browser, await browser.post('/sign-in/link', { token, to }), server.baseUrl)
-    expect(consent.text).toContain('<strong>Agent</strong>')
+    expect(consent.text).toContain('<strong dir="auto">Agent</strong>')
     expect(consent.text).toContain('this computer (127.0.0.1:4711)')
     expect(consent.text).toContain('Read what you can read')
     expect(consent.text).not.toContain('Change what you can change')

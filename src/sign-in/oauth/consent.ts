@@ -27,7 +27,7 @@ export function consentPage(request: ConsentRequest): Page {
   return {
     status: 200,
     title: `Allow ${clientName ?? 'an application'}?`,
-    body: html`<p><strong>${clientName ?? 'An application without a name'}</strong> wants to act for you
+    body: html`<p><strong dir="auto">${clientName ?? 'An application without a name'}</strong> wants to act for you
         (<strong>${email}</strong>). Anybody can choose such a name.</p>
       ${identity}
       <p>The access goes to <strong>${describeRedirect(redirectUri)}</strong>.</p>

@@ -62,7 +62,7 @@ export function NameSpeaker({ recording, speakers, onNamed }: Props) {
         </label>
         <label class="filter">
           <span>Name</span>
-          <input name="name" maxLength={200} />
+          <input name="name" dir="auto" maxLength={200} />
         </label>
         <label class="filter">
           <span>E-mail address</span>

@@ -56,7 +56,9 @@ export function MapColumns({ state, onStarted }: { readonly state: State; readon
           <tbody>
             {columns.map(({ column, use, type }) => (
               <tr key={column}>
-                <th scope="row">{column}</th>
+                <th scope="row" dir="auto">
+                  {column}
+                </th>
                 <td>
                   <select
                     aria-label={`Meaning of ${column}`}
@@ -131,7 +133,7 @@ function FirstRows({ rows }: { readonly rows: readonly JudgedRow[] }) {
             ) : (
               <span>
                 <span aria-hidden="true">✓ </span>
-                {wordsOf(record)}
+                <bdi>{wordsOf(record)}</bdi>
               </span>
             )}
           </li>

@@ -109,7 +109,11 @@ function OneCall({
       <Title text={displayName ?? 'Unnamed call'}>
         <Time at={startedAt ?? createdAt} />
       </Title>
-      {summary === null ? null : <p class="summary">{summary}</p>}
+      {summary === null ? null : (
+        <p class="summary" dir="auto">
+          {summary}
+        </p>
+      )}
       {asset?.url == null ? (
         <p class="quiet">{mediaWords(recording)}</p>
       ) : (
@@ -125,7 +129,7 @@ function OneCall({
       <p class="row">
         {participants.map((one) =>
           one.personId === null ? null : (
-            <a key={one.speaker} href={pageOf(`/people/${one.personId}`)}>
+            <a key={one.speaker} href={pageOf(`/people/${one.personId}`)} dir="auto">
               {speakers.get(one.speaker) ?? `Speaker ${one.speaker + 1}`}
             </a>
           ),
@@ -206,8 +210,10 @@ function Transcript({ utterances, findings, speakers, now, wanted, onSeek }: Tra
           <button type="button" class="link" onClick={() => onSeek(one.startSec)}>
             {clock(one.startSec)}
           </button>
-          <span class="quiet">{speakers.get(one.speaker) ?? `Speaker ${one.speaker + 1}`}</span>
-          <span>
+          <span class="quiet" dir="auto">
+            {speakers.get(one.speaker) ?? `Speaker ${one.speaker + 1}`}
+          </span>
+          <span dir="auto">
             {one.text}{' '}
             {findings
               .filter(({ evidence }) => evidence?.startSec === one.startSec)

@@ -61,8 +61,12 @@ export function Calls() {
         hrefOf={({ id }) => pageOf(`/calls/${id}`)}
         row={(call) => (
           <>
-            <span class="main">{call.display_name ?? 'Unnamed call'}</span>
-            <span class="quiet clip">{call.summary}</span>
+            <span class="main" dir="auto">
+              {call.display_name ?? 'Unnamed call'}
+            </span>
+            <span class="quiet clip" dir="auto">
+              {call.summary}
+            </span>
             <span class="tags">
               {call.transcript_status === 'completed' ? null : (
                 <Tag value={waitWords(call)} tone={call.transcript_status} />

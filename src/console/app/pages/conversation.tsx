@@ -58,7 +58,9 @@ export function Conversation() {
       </dl>
       {people.map((one) => (
         <p key={one.href}>
-          <a href={one.href}>Everything that {one.name} said</a>
+          <a href={one.href}>
+            Everything that <bdi>{one.name}</bdi> said
+          </a>
         </p>
       ))}
       <ol class="messages" aria-label="Messages">
@@ -84,7 +86,7 @@ function Fact({ name, value }: { readonly name: string; readonly value: string |
   return value === null || value === undefined || value === '' ? null : (
     <div>
       <dt>{name}</dt>
-      <dd>{value}</dd>
+      <dd dir="auto">{value}</dd>
     </div>
   )
 }
@@ -110,13 +112,13 @@ function Message({ event, signals }: { readonly event: Event; readonly signals: 
           {isRaw ? 'Hide event' : 'Event'}
         </button>
       </header>
-      <p class="text">
+      <p class="text" dir="auto">
         {event.feedback === undefined ? textOf(event.content) : <Rating feedback={event.feedback} />}
       </p>
       {signals.map((signal) => (
         <p key={signal.id} class="finding">
           <Tag value={signal.kind} tone={signal.rating} />
-          {signal.evidence === null ? null : <q>{signal.evidence.quote}</q>}
+          {signal.evidence === null ? null : <q dir="auto">{signal.evidence.quote}</q>}
         </p>
       ))}
       {isRaw ? <pre class="raw">{JSON.stringify(event, null, 2)}</pre> : null}

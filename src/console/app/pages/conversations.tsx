@@ -71,8 +71,10 @@ export function Conversations() {
         hrefOf={({ id }) => pageOf(`/conversations/${id}`)}
         row={(session) => (
           <>
-            <span class="main">{speakerOf(session)}</span>
-            <span class="quiet">
+            <span class="main" dir="auto">
+              {speakerOf(session)}
+            </span>
+            <span class="quiet" dir="auto">
               {session.agentKey}
               {session.context?.productArea === undefined ? '' : ` · ${session.context.productArea}`}
             </span>

@@ -67,7 +67,7 @@ function Choose({ sourceId }: { readonly sourceId: string }) {
             onChange={(event) => filters.set('source', event.currentTarget.value)}
           >
             {all.map((one) => (
-              <option key={one.id} value={String(one.id)}>
+              <option key={one.id} value={String(one.id)} dir="auto">
                 {one.name}
               </option>
             ))}

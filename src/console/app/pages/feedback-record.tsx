@@ -41,8 +41,10 @@ export function FeedbackRecord() {
         <tbody>
           {fields.map(({ name, category, value }) => (
             <tr key={`${category} ${name}`}>
-              <th scope="row">{name}</th>
-              <td>{Array.isArray(value) ? value.join(', ') : String(value)}</td>
+              <th scope="row" dir="auto">
+                {name}
+              </th>
+              <td dir="auto">{Array.isArray(value) ? value.join(', ') : String(value)}</td>
               <td class="quiet">{category}</td>
             </tr>
           ))}

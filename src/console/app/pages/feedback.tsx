@@ -52,7 +52,7 @@ export function Feedback() {
           >
             <option value="">All</option>
             {all.map(({ id, name }) => (
-              <option key={id} value={String(id)}>
+              <option key={id} value={String(id)} dir="auto">
                 {name}
               </option>
             ))}
@@ -115,8 +115,12 @@ function Records({ sources, bounds }: RecordsProps) {
       hrefOf={({ id, feedback_source_id }) => pageOf(`/feedback/${feedback_source_id}/${id}`)}
       row={(record) => (
         <>
-          <span class="main wide">{wordsOf(record)}</span>
-          <span class="quiet clip">{nameOf(record.feedback_source_id)}</span>
+          <span class="main wide" dir="auto">
+            {wordsOf(record)}
+          </span>
+          <span class="quiet clip" dir="auto">
+            {nameOf(record.feedback_source_id)}
+          </span>
           <Time at={record.display_ts} />
         </>
       )}

@@ -171,7 +171,7 @@ function Themes() {
         {rows.map(({ id, title, count: items, trend }) => (
           <li key={id}>
             <a href={pageOf(`/themes/${id}`)}>
-              {title} {number(items)}
+              <bdi>{title}</bdi> {number(items)}
             </a>{' '}
             {trend.rising ? '▲ rising' : ''}
           </li>

@@ -47,7 +47,9 @@ export function People() {
         hrefOf={({ uuid }) => pageOf(`/people/${uuid}`)}
         row={(person) => (
           <>
-            <span class="main">{nameOf(person)}</span>
+            <span class="main" dir="auto">
+              {nameOf(person)}
+            </span>
             <span class="quiet">{person.email}</span>
             <span class="tags" />
             <Time at={person.created_at} />

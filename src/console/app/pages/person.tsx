@@ -43,12 +43,18 @@ export function Person() {
               <header>
                 <a href={href}>
                   {where}
-                  {entry.title === null ? '' : `: ${entry.title}`}
+                  {entry.title === null ? null : (
+                    <>
+                      : <bdi>{entry.title}</bdi>
+                    </>
+                  )}
                 </a>
                 <Time at={entry.occurredAt} />
               </header>
               {entry.said.slice(0, 5).map((one) => (
-                <blockquote key={`${one.messageId} ${one.startSec} ${one.text}`}>{one.text}</blockquote>
+                <blockquote key={`${one.messageId} ${one.startSec} ${one.text}`} dir="auto">
+                  {one.text}
+                </blockquote>
               ))}
               <p class="tags">
                 {entry.signals.map((signal) => (

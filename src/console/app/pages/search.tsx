@@ -60,11 +60,13 @@ function Results({ q, channel }: { readonly q: string; readonly channel: Channel
           return (
             <li key={`${one.channel} ${one.id} ${one.startSec}`}>
               <figure class="quotation">
-                <blockquote>
+                <blockquote dir="auto">
                   <Marked text={one.passage} />
                 </blockquote>
                 <figcaption>
-                  <a href={href}>{one.title ?? where}</a>
+                  <a href={href} dir="auto">
+                    {one.title ?? where}
+                  </a>
                   <Time at={one.occurredAt} />
                 </figcaption>
               </figure>

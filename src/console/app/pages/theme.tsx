@@ -63,7 +63,7 @@ export function Theme() {
           >
             <label>
               <span>Title</span>{' '}
-              <input name="title" key={title} defaultValue={title} maxLength={120} required />
+              <input name="title" dir="auto" key={title} defaultValue={title} maxLength={120} required />
             </label>
             <button type="submit">Rename</button>
           </form>
@@ -82,7 +82,10 @@ export function Theme() {
           <ul class="plain">
             {people.map((one) => (
               <li key={one.personId}>
-                <a href={pageOf(`/people/${one.personId}`)}>{one.name ?? 'Unnamed'}</a> {number(one.count)}
+                <a href={pageOf(`/people/${one.personId}`)}>
+                  <bdi>{one.name ?? 'Unnamed'}</bdi>
+                </a>{' '}
+                {number(one.count)}
               </li>
             ))}
           </ul>

@@ -36,7 +36,9 @@ export function Themes() {
         hrefOf={({ id }) => pageOf(`/themes/${id}`)}
         row={({ title, count, trend, pinned, lastAt }) => (
           <>
-            <span class="main">{title}</span>
+            <span class="main" dir="auto">
+              {title}
+            </span>
             <span class="quiet">{number(count)} items</span>
             <span class="tags">
               {trend.rising ? <span class="tag">▲ Rising</span> : null}

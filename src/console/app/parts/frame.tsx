@@ -60,6 +60,7 @@ export function Frame({ children }: { readonly children: ComponentChildren }) {
               ref={field}
               type="search"
               name="q"
+              dir="auto"
               aria-label="Search what customers said"
               placeholder="Search  /"
             />
@@ -113,13 +114,13 @@ function Account() {
           onChange={(event) => chooseOrganization(event.currentTarget.value)}
         >
           {session.organizations.map(({ id, name }) => (
-            <option key={id} value={id}>
+            <option key={id} value={id} dir="auto">
               {name}
             </option>
           ))}
         </select>
       ) : (
-        <span>{membership?.name ?? 'No organization'}</span>
+        <span dir="auto">{membership?.name ?? 'No organization'}</span>
       )}
       <span class="quiet">
         {session.user.email}

@@ -30,10 +30,14 @@ export function Quotation({
 }: Place & { readonly children?: ComponentChildren }) {
   return (
     <figure class="quotation">
-      {quote === '' ? <p class="quiet">Without words</p> : <blockquote>{quote}</blockquote>}
+      {quote === '' ? <p class="quiet">Without words</p> : <blockquote dir="auto">{quote}</blockquote>}
       <figcaption>
         {kind === undefined ? null : <Tag value={kind} tone={tone} />}
-        {who === null ? null : <a href={who.href}>{who.name}</a>}
+        {who === null ? null : (
+          <a href={who.href} dir="auto">
+            {who.name}
+          </a>
+        )}
         <a href={href}>{where}</a>
         <Time at={at} />
       </figcaption>

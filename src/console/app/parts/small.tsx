@@ -35,7 +35,7 @@ export function Title({ text, children }: { readonly text: string; readonly chil
   document.title = `${text} · Earshot`
   return (
     <div class="title">
-      <h1>{text}</h1>
+      <h1 dir="auto">{text}</h1>
       {children}
     </div>
   )

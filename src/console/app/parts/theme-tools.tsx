@@ -29,7 +29,7 @@ export function MergeTheme({ themeId, act }: { readonly themeId: string; readonl
         <span>Merge into this theme</span>
         <select name="other">
           {others.map(({ id, title }) => (
-            <option key={id} value={id}>
+            <option key={id} value={id} dir="auto">
               {title}
             </option>
           ))}
@@ -69,7 +69,7 @@ export function SplitTheme({ themeId, chosen, act }: SplitProps) {
     >
       <label class="filter">
         <span>Title of the new theme</span>
-        <input name="title" maxLength={120} />
+        <input name="title" dir="auto" maxLength={120} />
       </label>
       <button type="submit">Split</button>
     </form>

@@ -46,7 +46,9 @@ export function Row(props: {
   return (
     <div class="settings-row">
       <div>
-        <div class="main">{props.main}</div>
+        <div class="main" dir="auto">
+          {props.main}
+        </div>
         <div class="quiet">{props.note}</div>
       </div>
       <div class="row">{props.children}</div>
