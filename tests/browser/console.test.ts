@@ -164,6 +164,22 @@ test('a call says why there is nothing to play and to read', async () => {
 
 /** Begins with a letter that is read from right to left. */
 const ARABIC = 'لا يعمل التصدير في Excel!'
+const LONG = `https://example.com/${'a'.repeat(180)}`
+const SESSION = 'f'.repeat(64)
+
+/** Words of tables that stand in two lines. Names of actors, which contain ids, and of settings may. */
+const BROKEN_WORDS = `[...document.querySelectorAll('main td:is(.word, .remark)')].flatMap((cell) => {
+  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT)
+  const broken = []
+  for (let text = texts.nextNode(); text !== null; text = texts.nextNode())
+    for (const { 0: word, index } of text.data.matchAll(/[A-Za-z]+/g)) {
+      const range = document.createRange()
+      range.setStart(text, index)
+      range.setEnd(text, index + word.length)
+      if (text.parentElement.closest('code') === null && range.getClientRects().length > 1) broken.push(word)
+    }
+  return broken
+})`
 
 test('what customers wrote has the direction of its own letters', async () => {
   const key = server.as({ apiKey: agent.tenant.apiKey })
@@ -188,6 +204,51 @@ test('what customers wrote has the direction of its own letters', async () => {
   expect(await directionOf('.row-link .main', 'Grace')).toBe('ltr')
   await open(`/calls/${call.id}`)
   expect(await directionOf('.transcript li span:last-child', ARABIC)).toBe('rtl')
+})
+
+test('words without spaces make no page wider than the window', async () => {
+  const key = server.as({ apiKey: agent.tenant.apiKey })
+  const sourceId = await createSource(key, LONG)
+  const record = await createRecord(key, sourceId, { external_id: LONG, fields: [field({ value: LONG })] })
+  const { sessionId } = await agent.accept([userMessage(1, { content: `Broken: ${LONG}` })], {
+    externalSessionId: SESSION,
+  })
+  await agent.accept([userMessage(1, { content: LONG })], {
+    externalSessionId: `1${SESSION}`,
+    participants: [{ externalId: 'l', displayName: LONG, email: 'long@example.com', boundary: 'external' }],
+  })
+  const call = await createRecording(key, {
+    displayName: LONG,
+    summary: LONG,
+    participants: [{ speaker: 1, email: 'long@example.com' }],
+    transcript: [{ ...utterance(0, 2), speaker: 1, text: LONG }],
+  })
+  let personId = ''
+  await eventually(async () => {
+    const people = (await key.get('/v3/rest/people?email=long@example.com')).body.data
+    personId = people[0]?.uuid ?? ''
+    return personId !== '' && (await key.get('/v3/rest/search?q=example.com')).body.data.length > 0
+  })
+  await page.setViewportSize({ width: 360, height: 700 })
+  const wide: string[] = []
+  for (const path of [
+    ...PAGES,
+    `/conversations/${sessionId}`,
+    `/calls/${call.id}`,
+    `/feedback/${sourceId}/${record.id}`,
+    `/people/${personId}`,
+    '/search?q=example.com',
+  ]) {
+    await open(path)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.waitForLoadState('networkidle').catch(() => {})
+    if (await page.evaluate('document.documentElement.scrollWidth > 360')) wide.push(path)
+  }
+  expect(wide).toEqual([])
+  await open('/health')
+  await page.locator('.remark').first().waitFor()
+  expect(await page.evaluate<string[]>(BROKEN_WORDS)).toEqual([])
+  await page.setViewportSize({ width: 1280, height: 720 })
 })
 
 test.each(['/conversations', '/calls', '/findings', '/feedback'])(

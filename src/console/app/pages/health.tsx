@@ -66,9 +66,9 @@ function DeadLetters() {
             {pages.rows.map(({ actor, number, type, attempts, deadSince }) => (
               <tr key={`${actor} ${number}`}>
                 <td>{actor}</td>
-                <td>{type}</td>
+                <td class="word">{type}</td>
                 <td>{attempts}</td>
-                <td>
+                <td class="word">
                   <Time at={deadSince} />
                 </td>
                 <td class="row">
@@ -127,9 +127,9 @@ function Waiting() {
             {pages.rows.map(({ actor, number, type, attempts, availableAt }) => (
               <tr key={`${actor} ${number}`}>
                 <td>{actor}</td>
-                <td>{type}</td>
+                <td class="word">{type}</td>
                 <td>{attempts}</td>
-                <td>
+                <td class="word">
                   <Time at={availableAt} />
                 </td>
               </tr>

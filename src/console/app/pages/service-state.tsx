@@ -55,7 +55,7 @@ function Facts({ state }: { readonly state: State }) {
               <td class="word">
                 <Tag value={part.state} tone={TONES[part.state]} />
               </td>
-              <td>
+              <td class="remark">
                 <Remark part={part} />
               </td>
             </tr>
