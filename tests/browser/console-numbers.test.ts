@@ -1,4 +1,4 @@
-/** Every number of the overview leads to exactly what it counts. */
+/** Every number of the overview leads to exactly what it counts; the keyboard reaches it, and the way back leads to the same place. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { assistantMessage, feedbackOn, openAgent, userMessage } from '../support/agents.ts'
@@ -162,4 +162,38 @@ test('a bar leads to what was said on its day', async () => {
   const shown = Number(/\d+$/.exec((await bars.last().locator('title').textContent()) ?? '')?.[0])
   expect(shown).toBeGreaterThan(0)
   expect(await rowsAt((await bars.last().getAttribute('href')) ?? '')).toBe(shown)
+})
+
+const focused = () =>
+  page.evaluate<{ tag: string; href: string | null; text: string }>(`({
+    tag: document.activeElement.tagName,
+    href: document.activeElement.getAttribute('href'),
+    text: document.activeElement.textContent,
+  })`)
+
+test('after a search j and k move over the results; Escape leaves the field', async () => {
+  await page.goto(`${server.baseUrl}/console`)
+  await page.locator('.figure').first().waitFor()
+  await page.keyboard.press('/')
+  await page.keyboard.type('invoices')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Search: invoices' }).waitFor()
+  await page.locator('mark').first().waitFor()
+  await eventually(async () => (await focused()).text === 'Search: invoices')
+  const rows = page.locator('main [data-row]')
+  const hrefOf = (index: number) => rows.nth(index).getAttribute('href')
+  await page.keyboard.press('j')
+  expect((await focused()).href).toBe(await hrefOf(0))
+  await page.keyboard.press('j')
+  expect((await focused()).href).toBe(await hrefOf(1))
+  await page.keyboard.press('k')
+  expect((await focused()).href).toBe(await hrefOf(0))
+  expect(await page.getByRole('searchbox', { name: 'Search what' }).inputValue()).toBe('invoices')
+  await page.keyboard.press('/')
+  expect((await focused()).tag).toBe('INPUT')
+  await page.keyboard.press('Escape')
+  await page.goto(`${server.baseUrl}/console/findings`)
+  await rows.first().waitFor()
+  await page.keyboard.press('j')
+  expect((await focused()).href).toBe(await hrefOf(0))
 })

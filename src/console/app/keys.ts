@@ -15,16 +15,16 @@ export function onKeys(handlers: Handlers): () => void {
   return () => document.removeEventListener('keydown', handle)
 }
 
-function isTyping(target: EventTarget | null): boolean {
+export function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&
     (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
   )
 }
 
-/** `j` and `k` move the focus over the links of a list's rows. */
-export function moveFocus(list: HTMLElement | null, step: 1 | -1): void {
-  const rows = [...(list?.querySelectorAll<HTMLElement>('[data-row]') ?? [])]
+/** `j` and `k` move the focus over the rows of a page: the links of a list, or those that lead to the places of quotations. */
+export function moveFocus(step: 1 | -1): void {
+  const rows = [...document.querySelectorAll<HTMLElement>('main [data-row]')]
   const at = rows.indexOf(document.activeElement as HTMLElement)
   rows[at === -1 ? (step === 1 ? 0 : rows.length - 1) : at + step]?.focus()
 }

@@ -20,11 +20,3 @@ export function arrive(): void {
   const isInside = activeElement?.closest('main') != null && activeElement !== heading()
   if (!isTyping(activeElement) && !isInside) heading()?.focus({ preventScroll: true })
 }
-
-/** Moves the focus off a row that is about to go, to its neighbour, or else to the heading. */
-export function leaveRow(element: Element | null): void {
-  const row = element?.closest('li')
-  const neighbour = row?.nextElementSibling ?? row?.previousElementSibling
-  const link = neighbour?.querySelector<HTMLElement>('[data-row]') ?? heading()
-  link?.focus({ preventScroll: true })
-}

@@ -64,7 +64,7 @@ function Results({ q, channel }: { readonly q: string; readonly channel: Channel
                   <Marked text={one.passage} />
                 </blockquote>
                 <figcaption>
-                  <a href={href} dir="auto">
+                  <a href={href} dir="auto" data-row>
                     {one.title ?? where}
                   </a>
                   <Time at={one.occurredAt} />

@@ -5,7 +5,8 @@ import { useLocation } from 'preact-iso'
 import { pageOf } from '../address.ts'
 import { PREFIX } from '../api.ts'
 import { useSession } from '../context.ts'
-import { onKeys } from '../keys.ts'
+import { moveFocus, onKeys } from '../keys.ts'
+import { focusHeading } from '../place.ts'
 import { chooseOrganization, signOut } from '../session.ts'
 
 interface Page {
@@ -32,12 +33,22 @@ export function Frame({ children }: { readonly children: ComponentChildren }) {
   const { membership } = useSession()
   const field = useRef<HTMLInputElement>(null)
   const help = useRef<HTMLDialogElement>(null)
-  useEffect(() => onKeys({ '/': () => field.current?.focus(), '?': () => help.current?.showModal() }), [])
+  useEffect(
+    () =>
+      onKeys({
+        '/': () => field.current?.focus(),
+        '?': () => help.current?.showModal(),
+        j: () => moveFocus(1),
+        k: () => moveFocus(-1),
+      }),
+    [],
+  )
   // On a narrow screen the pages are one line, which scrolls.
   useEffect(() => {
-    document
-      .querySelector('.page-link[aria-current]')
-      ?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+    const link = document.querySelector<HTMLElement>('.page-link[aria-current]')
+    const line = link?.parentElement
+    // `scrollIntoView` would move the page, too.
+    if (link && line) line.scrollLeft = link.offsetLeft - line.offsetLeft - line.clientWidth / 2
   }, [path])
   const isCurrent = (page: string) => (page === '' ? path === pageOf('') : path.startsWith(pageOf(page)))
   return (
@@ -53,6 +64,7 @@ export function Frame({ children }: { readonly children: ComponentChildren }) {
           <form
             onSubmit={(event) => {
               event.preventDefault()
+              focusHeading()
               route(pageOf('/search', { q: field.current?.value.trim() }))
             }}
           >
@@ -63,6 +75,9 @@ export function Frame({ children }: { readonly children: ComponentChildren }) {
               dir="auto"
               aria-label="Search what customers said"
               placeholder="Search  /"
+              onKeyDown={(event) => {
+                if (event.key === 'Escape') event.currentTarget.blur()
+              }}
             />
           </form>
         </search>
@@ -88,8 +103,10 @@ export function Frame({ children }: { readonly children: ComponentChildren }) {
         <dl class="keys">
           <dt>/</dt>
           <dd>Search</dd>
+          <dt>Escape</dt>
+          <dd>Leave the search</dd>
           <dt>j, k</dt>
-          <dd>Next and previous row of a list</dd>
+          <dd>Next and previous row of a list, or quotation</dd>
           <dt>Enter</dt>
           <dd>Open the row</dd>
           <dt>?</dt>

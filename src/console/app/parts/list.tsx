@@ -1,7 +1,5 @@
 /** A list of links with a cursor: `j` and `k` move, Enter opens, the button loads more. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
-import { moveFocus, onKeys } from '../keys.ts'
 import type { Pages } from '../load.ts'
 import { ErrorNote, Loading } from './notes.tsx'
 
@@ -16,8 +14,6 @@ interface Props<T> {
 }
 
 export function List<T>({ label, pages, keyOf, hrefOf, row, empty }: Props<T>) {
-  const list = useRef<HTMLUListElement>(null)
-  useEffect(() => onKeys({ j: () => moveFocus(list.current, 1), k: () => moveFocus(list.current, -1) }), [])
   const { rows, state, problem, more } = pages
   if (rows.length === 0) {
     if (problem !== null) return <ErrorNote problem={problem} />
@@ -25,7 +21,7 @@ export function List<T>({ label, pages, keyOf, hrefOf, row, empty }: Props<T>) {
   }
   return (
     <>
-      <ul class="list" ref={list} aria-label={label} aria-busy={state === 'loading'}>
+      <ul class="list" aria-label={label} aria-busy={state === 'loading'}>
         {rows.map((one) => (
           <li key={keyOf(one)}>
             <a class="row-link" data-row href={hrefOf(one)}>

@@ -38,7 +38,9 @@ export function Quotation({
             {who.name}
           </a>
         )}
-        <a href={href}>{where}</a>
+        <a href={href} data-row>
+          {where}
+        </a>
         <Time at={at} />
       </figcaption>
       {children}

@@ -1,5 +1,7 @@
 /** Small parts that many pages use. */
 import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { arrive } from '../place.ts'
 import { ago, dateTime, labelOf } from '../words.ts'
 
 /** When something was said, in the viewer's zone. */
@@ -33,9 +35,12 @@ export function Tag({ value, tone }: { readonly value: string; readonly tone?: s
 /** The title of a page, and what stands beside it. The document gets the same title. */
 export function Title({ text, children }: { readonly text: string; readonly children?: ComponentChildren }) {
   document.title = `${text} · Earshot`
+  useEffect(arrive, [text])
   return (
     <div class="title">
-      <h1 dir="auto">{text}</h1>
+      <h1 dir="auto" tabIndex={-1}>
+        {text}
+      </h1>
       {children}
     </div>
   )
