@@ -1,6 +1,8 @@
 /** Loading for components: what was shown stays until the new is there. */
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
 import { Problem } from './api.ts'
+import { backTo, leaveList, showPlace } from './left-lists.ts'
 
 export type Loaded<T> =
   | { readonly state: 'loading'; readonly data: T | null }
@@ -47,10 +49,19 @@ export interface Pages<T> {
   readonly problem: Problem | null
   /** Null at the end of the list. */
   readonly more: (() => void) | null
+  /** Called when the rows are drawn. Whoever came back gets the place that was left. */
+  readonly onDrawn: () => void
+}
+
+interface Cursor {
+  readonly key: string
+  readonly at: string | undefined
+  /** The pages are those that were left. Nothing is loaded until more are asked for. */
+  readonly isHeld: boolean
 }
 
 /**
- * A list that grows page by page. Starts anew when `key` changes.
+ * A list that grows page by page. Starts anew when `key` changes; shows the same pages when the browser comes back.
  * @param round when it rises, a list of one page is loaded again; a longer one stays as it is, because somebody reads it
  */
 export function usePages<T>(
@@ -58,25 +69,42 @@ export function usePages<T>(
   load: (cursor: string | undefined, signal: AbortSignal) => Promise<ListPage<T>>,
   round = 0,
 ): Pages<T> {
-  const [pages, setPages] = useState<readonly ListPage<T>[]>([])
-  const [cursor, setCursor] = useState<{ readonly key: string; readonly at: string | undefined }>({
-    key,
-    at: undefined,
-  })
+  const { url } = useLocation()
+  const name = `${url} ${key}`
+  const back = useRef(useState(() => backTo<ListPage<T>>(url, name))[0])
+  const [pages, setPages] = useState<readonly ListPage<T>[]>(back.current?.pages ?? [])
+  const [cursor, setCursor] = useState<Cursor>({ key, at: undefined, isHeld: pages.length > 1 })
   const at = cursor.key === key ? cursor.at : undefined
+  const isHeld = cursor.key === key && cursor.isHeld
   const fresh = at === undefined ? round : 0
-  const page = useLoaded(`${key} ${at ?? ''} ${fresh}`, (signal) => load(at, signal))
-  const newest = page.state === 'ready' ? page.data : null
+  const page = useLoaded(isHeld ? null : `${key} ${at ?? ''} ${fresh}`, (signal) => load(at, signal))
+  const newest = page.state === 'ready' && !isHeld ? page.data : null
+  const kept = useRef({ name, pages })
   useEffect(() => {
-    if (newest !== null) setPages((before) => (at === undefined ? [newest] : [...before, newest]))
+    if (newest === null) return
+    const next = at === undefined ? [newest] : [...pages, newest]
+    kept.current = { name, pages: next }
+    setPages(next)
   }, [newest])
+  // Other effects end when the list has gone, and the place with it.
+  useLayoutEffect(
+    () => () => {
+      if (kept.current.name === name) leaveList(name, kept.current.pages)
+    },
+    [name],
+  )
   // Before the effect has run, an empty list would show for a moment.
   const shown = pages.length === 0 && newest !== null ? [newest] : pages
   const next = shown.at(-1)?.next_cursor ?? null
+  const state = isHeld ? 'ready' : page.state
   return {
     rows: shown.flatMap(({ data }) => data),
-    state: page.state,
+    state,
     problem: page.state === 'failed' ? page.problem : null,
-    more: next === null || page.state !== 'ready' ? null : () => setCursor({ key, at: next }),
+    more: next === null || state !== 'ready' ? null : () => setCursor({ key, at: next, isHeld: false }),
+    onDrawn() {
+      if (back.current !== null) showPlace(back.current)
+      back.current = null
+    },
   }
 }

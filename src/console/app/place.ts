@@ -20,3 +20,28 @@ export function arrive(): void {
   const isInside = activeElement?.closest('main') != null && activeElement !== heading()
   if (!isTyping(activeElement) && !isInside) heading()?.focus({ preventScroll: true })
 }
+
+/** What had the focus last. An element that is removed loses it without a word. */
+let lastFocused: EventTarget | null = null
+addEventListener('focusin', ({ target }) => {
+  lastFocused = target
+})
+
+/** The link of the row that has the focus, or had it when it was removed. */
+export function focusedRow(): string | null {
+  const row = lastFocused instanceof Element ? lastFocused.closest('[data-row]') : null
+  return row?.getAttribute('href') ?? null
+}
+
+/** @returns to be called when the element goes: its focus moves to the next row, or else to the heading */
+export function handingOn(element: Element): () => void {
+  const row = element.closest('li')
+  const beside = [row?.nextElementSibling, row?.previousElementSibling]
+  return () => {
+    const { activeElement, body } = document
+    if (lastFocused !== element || (activeElement !== element && activeElement !== body)) return
+    const neighbour = beside.find((one) => one?.isConnected)
+    const link = neighbour?.querySelector<HTMLElement>('[data-row]') ?? heading()
+    link?.focus({ preventScroll: true })
+  }
+}

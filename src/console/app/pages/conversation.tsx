@@ -5,6 +5,7 @@ import { useRoute } from 'preact-iso'
 import { api, contentOf, type Schemas } from '../api.ts'
 import { textOf } from '../content.ts'
 import { useLoaded, usePages } from '../load.ts'
+import { More } from '../parts/more.tsx'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Tag, Time, Title } from '../parts/small.tsx'
 import { useWho } from '../parts/who.tsx'
@@ -73,11 +74,7 @@ export function Conversation() {
         ))}
       </ol>
       {events.problem === null ? null : <ErrorNote problem={events.problem} />}
-      {events.more === null ? null : (
-        <button type="button" class="more" onClick={events.more}>
-          Show more
-        </button>
-      )}
+      <More pages={events} />
     </article>
   )
 }

@@ -3,6 +3,7 @@ import { useFilters } from '../address.ts'
 import { api, contentOf } from '../api.ts'
 import { useLive } from '../live.ts'
 import { usePages } from '../load.ts'
+import { More } from '../parts/more.tsx'
 import { Empty, ErrorNote, Loading } from '../parts/notes.tsx'
 import { boundsOf, PeriodNote } from '../parts/period-note.tsx'
 import { placeOfSignal, Quotation } from '../parts/quotation.tsx'
@@ -97,11 +98,7 @@ export function Findings() {
           </li>
         ))}
       </ul>
-      {pages.more === null ? null : (
-        <button type="button" class="more" onClick={pages.more}>
-          Show more
-        </button>
-      )}
+      <More pages={pages} />
     </>
   )
 }

@@ -2,9 +2,10 @@
 import { useState } from 'preact/hooks'
 import { api, contentOf, type Problem } from '../api.ts'
 import { useSession } from '../context.ts'
-import { type Pages, usePages } from '../load.ts'
+import { usePages } from '../load.ts'
 import { Failure, useAct } from '../parts/act.tsx'
 import { Confirmed } from '../parts/dialogs.tsx'
+import { More } from '../parts/more.tsx'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Time, Title } from '../parts/small.tsx'
 import { ServiceState } from './service-state.tsx'
@@ -153,12 +154,4 @@ function Nothing({
 }) {
   if (problem !== null) return <ErrorNote problem={problem} />
   return state === 'loading' ? <Loading /> : <p>{text}</p>
-}
-
-function More({ pages: { more } }: { readonly pages: Pages<unknown> }) {
-  return more === null ? null : (
-    <button type="button" class="more" onClick={more}>
-      Show more
-    </button>
-  )
 }

@@ -2,6 +2,7 @@
 import { useRoute } from 'preact-iso'
 import { api, contentOf } from '../api.ts'
 import { useLoaded, usePages } from '../load.ts'
+import { More } from '../parts/more.tsx'
 import { Empty, ErrorNote, Loading } from '../parts/notes.tsx'
 import { placeOf } from '../parts/quotation.tsx'
 import { Tag, Time, Title } from '../parts/small.tsx'
@@ -65,11 +66,7 @@ export function Person() {
           )
         })}
       </ol>
-      {timeline.more === null ? null : (
-        <button type="button" class="more" onClick={timeline.more}>
-          Show more
-        </button>
-      )}
+      <More pages={timeline} />
     </>
   )
 }

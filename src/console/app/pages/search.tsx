@@ -3,6 +3,7 @@ import { useFilters } from '../address.ts'
 import { api, contentOf } from '../api.ts'
 import { usePages } from '../load.ts'
 import { Marked } from '../parts/marked.tsx'
+import { More } from '../parts/more.tsx'
 import { Empty, ErrorNote, Loading } from '../parts/notes.tsx'
 import { placeOf } from '../parts/quotation.tsx'
 import { Select, Time, Title } from '../parts/small.tsx'
@@ -74,11 +75,7 @@ function Results({ q, channel }: { readonly q: string; readonly channel: Channel
           )
         })}
       </ul>
-      {pages.more === null ? null : (
-        <button type="button" class="more" onClick={pages.more}>
-          Show more
-        </button>
-      )}
+      <More pages={pages} />
     </>
   )
 }

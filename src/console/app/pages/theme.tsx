@@ -6,6 +6,7 @@ import { pageOf } from '../address.ts'
 import { api, contentOf, type Problem, type Schemas } from '../api.ts'
 import { useSession } from '../context.ts'
 import { problemOf, useLoaded, usePages } from '../load.ts'
+import { More } from '../parts/more.tsx'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { placeOf, Quotation } from '../parts/quotation.tsx'
 import { Title } from '../parts/small.tsx'
@@ -156,11 +157,7 @@ function Items({ themeId, round, chosen = [], onChoose }: ItemsProps) {
           </li>
         ))}
       </ul>
-      {pages.more === null ? null : (
-        <button type="button" class="more" onClick={pages.more}>
-          Show more
-        </button>
-      )}
+      <More pages={pages} />
     </>
   )
 }

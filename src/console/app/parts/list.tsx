@@ -1,6 +1,7 @@
 /** A list of links with a cursor: `j` and `k` move, Enter opens, the button loads more. */
 import type { ComponentChildren } from 'preact'
 import type { Pages } from '../load.ts'
+import { More } from './more.tsx'
 import { ErrorNote, Loading } from './notes.tsx'
 
 interface Props<T> {
@@ -14,7 +15,7 @@ interface Props<T> {
 }
 
 export function List<T>({ label, pages, keyOf, hrefOf, row, empty }: Props<T>) {
-  const { rows, state, problem, more } = pages
+  const { rows, state, problem } = pages
   if (rows.length === 0) {
     if (problem !== null) return <ErrorNote problem={problem} />
     return state === 'loading' ? <Loading /> : empty
@@ -31,11 +32,7 @@ export function List<T>({ label, pages, keyOf, hrefOf, row, empty }: Props<T>) {
         ))}
       </ul>
       {problem === null ? null : <ErrorNote problem={problem} />}
-      {more === null ? null : (
-        <button type="button" class="more" onClick={more}>
-          Show more
-        </button>
-      )}
+      <More pages={pages} />
     </>
   )
 }

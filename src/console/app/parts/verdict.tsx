@@ -1,8 +1,9 @@
 /** Says whether a finding is right. A wrong one goes, or takes the kind that was meant; the effect is counted at once. */
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { api, contentOf, type Problem, type Schemas } from '../api.ts'
 import { useSession } from '../context.ts'
 import { problemOf } from '../load.ts'
+import { handingOn } from '../place.ts'
 import { labelOf } from '../words.ts'
 
 type Signal = Schemas['Signal']
@@ -19,6 +20,13 @@ export function Verdict({ signal, kinds }: Props) {
   const { membership } = useSession()
   const [said, setSaid] = useState<Said>('nothing')
   const [problem, setProblem] = useState<Problem | null>(null)
+  const note = useRef<HTMLParagraphElement>(null)
+  useLayoutEffect(() => {
+    if (note.current === null) return
+    note.current.focus({ preventScroll: true })
+    // A wrong finding goes when the list is loaded again.
+    return handingOn(note.current)
+  }, [said])
   if (membership === null || membership.role === 'viewer' || signal.source !== 'qualitative_inference')
     return null
   const say = async (body: Schemas['JudgeSignalRequest']) => {
@@ -34,7 +42,7 @@ export function Verdict({ signal, kinds }: Props) {
   }
   if (said !== 'nothing')
     return (
-      <p class="quiet" role="status">
+      <p class="quiet" role="status" ref={note} tabIndex={-1}>
         {said === 'right' ? 'Noted as right.' : 'Noted as wrong.'}
       </p>
     )

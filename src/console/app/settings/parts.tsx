@@ -2,6 +2,7 @@
 import { type ComponentChildren, cloneElement, type VNode } from 'preact'
 import { useId } from 'preact/hooks'
 import type { Pages } from '../load.ts'
+import { More } from '../parts/more.tsx'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Time } from '../parts/small.tsx'
 
@@ -15,7 +16,7 @@ interface RowsProps<T> {
 
 /** A list whose rows have buttons. */
 export function Rows<T>({ label, pages, keyOf, row, empty }: RowsProps<T>) {
-  const { rows, state, problem, more } = pages
+  const { rows, state, problem } = pages
   if (rows.length === 0) {
     if (problem !== null) return <ErrorNote problem={problem} />
     return state === 'loading' ? <Loading /> : <div class="note">{empty}</div>
@@ -28,11 +29,7 @@ export function Rows<T>({ label, pages, keyOf, row, empty }: RowsProps<T>) {
         ))}
       </ul>
       {problem === null ? null : <ErrorNote problem={problem} />}
-      {more === null ? null : (
-        <button type="button" class="more" onClick={more}>
-          Show more
-        </button>
-      )}
+      <More pages={pages} />
     </>
   )
 }
