@@ -227,6 +227,12 @@ test('more rows take the focus, an opened page has it on its heading, and the wa
   expect(await rows.count()).toBe(before)
 })
 
+test('the chart has a key', async () => {
+  await page.goto(`${server.baseUrl}/console`)
+  await page.locator('.bars').waitFor()
+  expect(await page.locator('.bars p').textContent()).toMatch(/Negative\s*Other\s*Positive/)
+})
+
 test('a verdict has the focus, and hands it on when its finding goes', async () => {
   await page.goto(`${server.baseUrl}/console/findings?kind=question`)
   await page.getByRole('button', { name: 'Wrong' }).first().focus()

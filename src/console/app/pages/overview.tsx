@@ -167,6 +167,7 @@ function Themes() {
       <h2 id="themes">
         <a href={pageOf('/themes')}>Themes</a>
       </h2>
+      <p class="quiet">With the number of their items of all time.</p>
       <ul class="plain">
         {rows.map(({ id, title, count: items, trend }) => (
           <li key={id}>

@@ -12,6 +12,8 @@ export interface Bar {
 const HEIGHT = 120
 const WIDTH = 12
 const PARTS = ['negative', 'other', 'positive'] as const
+/** From the bottom of a bar to its top. */
+const WORDS = { negative: 'Negative', other: 'Other', positive: 'Positive' } as const
 
 interface Props {
   readonly label: string
@@ -50,6 +52,16 @@ export function Bars({ label, bars, hrefOf }: Props) {
           )
         })}
       </svg>
+      <p class="tags quiet">
+        {PARTS.map((part) => (
+          <span key={part}>
+            <svg class="key" viewBox="0 0 12 12" aria-hidden="true">
+              <rect class={part} width="12" height="12" />
+            </svg>{' '}
+            {WORDS[part]}
+          </span>
+        ))}
+      </p>
       <figcaption class="quiet">
         {label}: {dateOf(bars[0]?.day ?? '')} to {dateOf(bars.at(-1)?.day ?? '')}, at most {number(most)} a
         day
