@@ -233,6 +233,29 @@ test('the chart has a key', async () => {
   expect(await page.locator('.bars p').textContent()).toMatch(/Negative\s*Other\s*Positive/)
 })
 
+test('a filtered list that is empty says so; nobody is invited to what the role may not do', async () => {
+  await page.goto(`${server.baseUrl}/console/people?email=nobody@example.com`)
+  await page.getByText('No person like this').waitFor()
+  await page.goto(`${server.baseUrl}/console/conversations?status=abandoned`)
+  await page.getByText('No conversation like this').waitFor()
+  const asAnalyst = async () => {
+    await page.route('**/v3/rest/session', async (route) => {
+      const response = await route.fetch()
+      const json = await response.json()
+      for (const one of json.organizations) one.role = 'analyst'
+      await route.fulfill({ response, json })
+    })
+  }
+  await page.goto(`${server.baseUrl}/console/feedback`)
+  const link = page.getByRole('link', { name: 'Import a CSV file' })
+  await link.waitFor()
+  await asAnalyst()
+  await page.goto(`${server.baseUrl}/console/feedback`)
+  await page.locator('main [data-row]').first().waitFor()
+  expect(await link.count()).toBe(0)
+  await page.unroute('**/v3/rest/session')
+})
+
 test('a verdict has the focus, and hands it on when its finding goes', async () => {
   await page.goto(`${server.baseUrl}/console/findings?kind=question`)
   await page.getByRole('button', { name: 'Wrong' }).first().focus()

@@ -10,6 +10,7 @@ import { Select, Tag, Time, Title } from '../parts/small.tsx'
 
 type Session = Schemas['AgentSession']
 
+const STATUSES = ['open', 'ended', 'abandoned'] as const
 const OUTCOMES = ['resolved', 'unresolved', 'unclear'] as const
 
 /** Who spoke with the agent, as far as the sender said it. */
@@ -23,7 +24,7 @@ export function speakerOf({
 
 export function Conversations() {
   const filters = useFilters()
-  const status = filters.get('status')
+  const status = STATUSES.find((one) => one === filters.get('status'))
   const environment = filters.get('environment')
   const outcome = OUTCOMES.find((one) => one === filters.get('outcome'))
   const bounds = boundsOf(filters)
@@ -36,7 +37,7 @@ export function Conversations() {
             query: {
               limit: 50,
               ...(cursor === undefined ? {} : { cursor }),
-              ...(status === 'open' || status === 'ended' ? { status } : {}),
+              ...(status === undefined ? {} : { status }),
               ...(environment === '' ? {} : { environment }),
               ...(outcome === undefined ? {} : { outcome }),
               ...bounds,
@@ -52,8 +53,8 @@ export function Conversations() {
       <Title text="Conversations">
         <Select
           label="Status"
-          value={status}
-          options={['open', 'ended']}
+          value={status ?? ''}
+          options={STATUSES}
           onChange={(value) => filters.set('status', value)}
         />
         <Select

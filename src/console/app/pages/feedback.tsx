@@ -1,6 +1,7 @@
 /** Feedback records, newest first: of one source, or of all, source by source. */
 import { pageOf, useFilters } from '../address.ts'
 import { api, contentOf, type Schemas } from '../api.ts'
+import { useSession } from '../context.ts'
 import { useLive } from '../live.ts'
 import { type ListPage, useLoaded, usePages } from '../load.ts'
 import { List } from '../parts/list.tsx'
@@ -22,6 +23,8 @@ function wordsOf({ fields }: Pick<FeedbackRow, 'fields'>): string {
 
 export function Feedback() {
   const filters = useFilters()
+  const { membership } = useSession()
+  const mayImport = membership?.role === 'administrator'
   const sources = useLoaded('sources', (signal) =>
     contentOf(api.GET('/v3/rest/feedback-sources', { params: { query: { limit: 100 } }, signal })),
   )
@@ -34,9 +37,13 @@ export function Feedback() {
       <>
         <Title text="Feedback" />
         <Empty title="No feedback yet">
-          <p>
-            <a href={pageOf('/feedback/import')}>Import a CSV file</a>, or send records over the API.
-          </p>
+          {mayImport ? (
+            <p>
+              <a href={pageOf('/feedback/import')}>Import a CSV file</a>, or send records over the API.
+            </p>
+          ) : (
+            <p>An administrator imports a CSV file, or sends records over the API.</p>
+          )}
           <DemoHint />
         </Empty>
       </>
@@ -58,9 +65,11 @@ export function Feedback() {
             ))}
           </select>
         </label>
-        <a href={pageOf('/feedback/import', source === undefined ? {} : { source: String(source.id) })}>
-          Import a CSV file
-        </a>
+        {mayImport ? (
+          <a href={pageOf('/feedback/import', source === undefined ? {} : { source: String(source.id) })}>
+            Import a CSV file
+          </a>
+        ) : null}
       </Title>
       <PeriodNote filters={filters} />
       <Records key={filters.key} sources={source === undefined ? all : [source]} bounds={boundsOf(filters)} />

@@ -56,10 +56,14 @@ export function People() {
           </>
         )}
         empty={
-          <Empty title="No person yet">
-            <p>A participant of a conversation or a call with an e-mail address is a person.</p>
-            <DemoHint />
-          </Empty>
+          email === '' ? (
+            <Empty title="No person yet">
+              <p>A participant of a conversation or a call with an e-mail address is a person.</p>
+              <DemoHint />
+            </Empty>
+          ) : (
+            <Empty title="No person like this" />
+          )
         }
       />
     </>
