@@ -14,6 +14,7 @@ import { queryOf } from './address.ts'
 import type { BodyLease } from './body-budget.ts'
 import { jsonLoad } from './json-cost.ts'
 import type { Access, Call, Method, Operation, Reply } from './operation.ts'
+import { jsonOf } from './page-text.ts'
 import { type BodyInput, parseBodyWork } from './parse-body.ts'
 import { readParts } from './read-body.ts'
 
@@ -52,10 +53,9 @@ export function toResponse(
       headers: { ...headers, 'content-type': reply.stream.mediaType },
     })
   if (body === undefined) return new Response(null, { status, headers })
-  return textResponse(request, JSON.stringify(body), {
-    status,
-    headers: { ...headers, 'content-type': 'application/json' },
-  })
+  const init = { status, headers: { ...headers, 'content-type': 'application/json' } }
+  const json = jsonOf(body)
+  return typeof json === 'string' ? textResponse(request, json, init) : new Response(json, init)
 }
 
 /** Dependencies for reading the body of a request. */

@@ -153,6 +153,25 @@ test('a session has its events page by page in the order of sequence', async () 
   expect(second.body.events).toMatchObject({ has_more: false, next_cursor: null })
 })
 
+test('a page of large events ends early, and the cursors lead through all of them', async () => {
+  const application = await createApplication()
+  const id = await application.session()
+  const sizes = [900_000, 900_000, 900_000, 10, 10, 3_000_000, 10]
+  for (const [sequence, size] of sizes.entries())
+    await insertEvent(agents.sql, organizationId(), id, sequence, {
+      body: agents.sql.json({ content: 'x'.repeat(size) }),
+    })
+  const pages: number[][] = []
+  let cursor = ''
+  do {
+    const { events } = (await get(`${SESSIONS}/${id}?limit=5${cursor}`)).body
+    pages.push(events.data.map((event: { sequence: number }) => event.sequence))
+    expect(events.has_more).toBe(events.next_cursor !== null)
+    cursor = events.next_cursor === null ? '' : `&cursor=${events.next_cursor}`
+  } while (cursor !== '')
+  expect(pages).toEqual([[0, 1, 2], [3, 4, 5], [6]])
+})
+
 test('the revisions of an event are read oldest first, the newest one without replacedAt', async () => {
   const application = await createApplication()
   const id = await application.session()

@@ -8,9 +8,10 @@ import { moment, uuidOf } from '../../http/parameters.ts'
 import type { Principal } from '../../identity/principal.ts'
 import { AppError } from '../../platform/errors.ts'
 import { isStorableText } from '../../platform/validation/json.ts'
+import type { EventRow, RevisionRow } from './events.store.ts'
 import { EventPageQuery, EventRevision, Session, SessionQuery, SessionWithEvents } from './model.ts'
 import type { Conversations } from './service.ts'
-import type { EventRow, RevisionRow, SessionRow } from './sessions.store.ts'
+import type { SessionRow } from './sessions.store.ts'
 import { Signal, SignalQuery } from './signal.model.ts'
 import type { SignalRow } from './signal.ts'
 import { orderOfSignals, type SignalFilter, signalResource } from './signals.rules.ts'
@@ -84,7 +85,7 @@ function sessionOperations(conversations: Conversations): readonly Operation[] {
       summary: 'Read a session and its events',
       description:
         'The session with one page of its events in the order of `sequence`; `events.next_cursor` leads to the next ' +
-        `page. Events are in their newest revision, sanitised by the settings of the application. ${ACCESS_NOTE}`,
+        `page. A page of large events ends after about 2 MiB. Events are in their newest revision, sanitised by the settings of the application. ${ACCESS_NOTE}`,
       access: 'organizationOrUser',
       role: 'viewer',
       reads: { action: 'agent_session.read', object: 'sessionId' },
@@ -100,8 +101,9 @@ function sessionOperations(conversations: Conversations): readonly Operation[] {
         const found = await conversations.session(reader, id('sessionId', 'agent_session_not_found'))
         const { limit, cursor } = query()
         const slice = { after: eventOrder.decode(cursor), limit }
-        const rows = await conversations.events(reader, found.id, slice)
-        const events = toPage(rows, limit, (row) => eventOrder.encode([row.sequence]), event)
+        const { rows, endsEarly } = await conversations.events(reader, found.id, slice)
+        const cursorAfter = (row: EventRow) => eventOrder.encode([row.sequence])
+        const events = toPage(rows, limit, cursorAfter, event, endsEarly ? endOf(rows, cursorAfter) : null)
         return ok({ ...session(found), events })
       },
     }),
@@ -140,7 +142,7 @@ function revisionsOperation(conversations: Conversations): Operation {
     },
     tag: 'Agent conversations',
     summary: 'List the revisions of an event',
-    description: `Oldest first; the last one is the event as it is now. ${ACCESS_NOTE}`,
+    description: `Oldest first; the last one is the event as it is now. A page of large ones ends after about 2 MiB. ${ACCESS_NOTE}`,
     access: 'organizationOrUser',
     role: 'viewer',
     reads: { action: 'agent_session.read', object: 'sessionId' },
@@ -157,13 +159,20 @@ function revisionsOperation(conversations: Conversations): Operation {
       if (!isStorableText(eventId)) throw eventNotFound()
       // The first page of revisions shows whether the event exists: 404 comes before errors of the query (400).
       const known = await conversations.revisions(reader, sessionId, eventId, { after: null, limit: 0 })
-      if (known.length === 0) throw eventNotFound()
+      if (known.rows.length === 0) throw eventNotFound()
       const { limit, cursor } = query()
       const slice = { after: revisionOrder.decode(cursor), limit }
-      const rows = await conversations.revisions(reader, sessionId, eventId, slice)
-      return ok(toPage(rows, limit, (row) => revisionOrder.encode([row.revision]), revision))
+      const { rows, endsEarly } = await conversations.revisions(reader, sessionId, eventId, slice)
+      const cursorAfter = (row: RevisionRow) => revisionOrder.encode([row.revision])
+      return ok(toPage(rows, limit, cursorAfter, revision, endsEarly ? endOf(rows, cursorAfter) : null))
     },
   })
+}
+
+/** The cursor after the last row. */
+function endOf<R>(rows: readonly R[], cursorAfter: (row: R) => string): string | null {
+  const last = rows.at(-1)
+  return last === undefined ? null : cursorAfter(last)
 }
 
 function eventNotFound(): AppError {

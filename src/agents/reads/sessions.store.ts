@@ -1,5 +1,5 @@
 /**
- * The SQL that reads sessions and their events. One statement reads a page, by keyset.
+ * The SQL that reads sessions. One statement reads a page, by keyset.
  *
  * Every statement names the organization and, for a user, checks the application's present conversation access. A session that the
  * reader may not see is not found, exactly as one that does not exist.
@@ -7,10 +7,9 @@
 
 import type { Outcome, Sentiment } from '../../analyze/insight.ts'
 import { type Scanned, scan, wholly } from '../../platform/db/bounded-scan.ts'
-import { asMicroseconds, behind, type Slice, type TimeSlice } from '../../platform/db/keyset.ts'
+import { asMicroseconds, behind, type TimeSlice } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
 import type { Context, Participant, Period, ProcessingStatus, SessionStatus } from '../model.ts'
-import type { EventBody } from './model.ts'
 import {
   conversationsOf,
   endOfScan,
@@ -187,79 +186,4 @@ export async function findSession(
       and s.id = ${sessionId}
       and ${readable(sql, reader, 's.application_id')}`
   return row
-}
-
-export interface EventRow {
-  readonly externalEventId: string
-  readonly sequence: number
-  readonly revision: number
-  readonly occurredAt: Date
-  readonly type: string
-  readonly final: boolean
-  readonly body: EventBody
-  readonly createdAt: Date
-  readonly updatedAt: Date
-}
-
-/** The events of a session by sequence. The caller has checked that the reader may see the session. */
-export function listEvents(
-  sql: Query,
-  organizationId: string,
-  sessionId: string,
-  { after, limit }: Slice<readonly [sequence: number]>,
-) {
-  return sql<EventRow[]>`
-    select
-      external_event_id as "externalEventId",
-      sequence,
-      revision,
-      occurred_at as "occurredAt",
-      type,
-      final,
-      body,
-      created_at as "createdAt",
-      updated_at as "updatedAt"
-    from agent_event
-    where organization_id = ${organizationId}
-      and session_id = ${sessionId}
-      and sequence > ${after === null ? -1 : after[0]}
-    order by sequence
-    limit ${limit + 1}`
-}
-
-export interface RevisionRow {
-  readonly revision: number
-  readonly final: boolean
-  readonly occurredAt: Date
-  readonly body: EventBody
-  readonly createdAt: Date
-  readonly replacedAt: Date | null
-}
-
-/** All revisions of one event, oldest first. The newest is the event itself. */
-export function listRevisions(
-  sql: Query,
-  organizationId: string,
-  sessionId: string,
-  externalEventId: string,
-  { after, limit }: Slice<readonly [revision: number]>,
-) {
-  return sql<RevisionRow[]>`
-    select revision, final, occurred_at as "occurredAt", body, created_at as "createdAt", replaced_at as "replacedAt"
-    from (
-      select revision, final, occurred_at, body, created_at, replaced_at
-      from agent_event_revision
-      where organization_id = ${organizationId}
-        and session_id = ${sessionId}
-        and external_event_id = ${externalEventId}
-      union all
-      select revision, final, occurred_at, body, updated_at, null
-      from agent_event
-      where organization_id = ${organizationId}
-        and session_id = ${sessionId}
-        and external_event_id = ${externalEventId}
-    ) as history
-    where revision > ${after === null ? 0 : after[0]}
-    order by revision
-    limit ${limit + 1}`
 }
