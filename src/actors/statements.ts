@@ -200,11 +200,14 @@ export async function recordFailure(
   if (updated.count === 0) throw new Fenced('the actor was lost before its failure was recorded')
 }
 
-/** Copies a message to the dead letters. `fenceAndRelease` and `remove` follow in the same transaction. */
-export async function deadLetter(tx: Query, message: Message): Promise<void> {
+/**
+ * Copies a message to the dead letters. `fenceAndRelease` and `remove` follow in the same transaction.
+ * @param error of this attempt, where the message is given up before it is spent
+ */
+export async function deadLetter(tx: Query, message: Message, error: string | null = null): Promise<void> {
   await tx`
     insert into actor_dead_letter (key, seq, type, payload, attempts, last_error)
-    select key, seq, type, payload, attempts, last_error
+    select key, seq, type, payload, attempts + ${error === null ? 0 : 1}::int, coalesce(${error}, last_error)
     from actor_message
     where key = ${message.key} and seq = ${message.seq}`
 }

@@ -2,14 +2,15 @@
  * The actor of a submission. Each turn sends one mail.
  *
  * Delivery is at least once. If a worker dies between sending and committing, the next worker sends the same mail with the
- * same `Message-ID`. The team's notification goes first, so that an address that refuses mail delays only its own
- * confirmation.
+ * same `Message-ID`. An address that the mail server refuses for good ends the attempts of its mail, so that it does not hold up the other.
  */
 
 import { defineActor } from '../actors/declaration.ts'
+import { deadLetter } from '../actors/statements.ts'
 import type { ActorDefinition, LongTurn } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { formMessages } from '../messages/form.ts'
+import type { Tx } from '../platform/db/pool.ts'
 import { createMailer } from '../platform/mail/create.ts'
 import { type Mail, type Mailer, RecipientRefused } from '../platform/mail/mail.ts'
 import { confirmationMail, notificationMail } from './mails.ts'
@@ -29,33 +30,35 @@ export function formActor(
     maxAttempts: MAX_ATTEMPTS,
     handlers: {
       notify_team: (turn) =>
-        deliver(mailer, turn, (submission) =>
+        deliver(
+          mailer,
+          turn,
           // The setting was removed meanwhile: no notification is wanted.
-          teamEmail === null ? null : notificationMail(submission, teamEmail),
+          (submission) => (teamEmail === null ? null : notificationMail(submission, teamEmail)),
+          // An operator corrects TEAM_EMAIL and sends it again.
+          (tx, reason) => deadLetter(tx, turn.message, reason),
         ),
-      confirm: (turn) => confirm(mailer, turn),
+      confirm: (turn) =>
+        deliver(mailer, turn, confirmationMail, (tx, reason) => saveRefusal(tx, turn.message.id, reason)),
     },
   })
 }
 
+/** A refused recipient ends the attempts: a mistyped address must not receive sixty mails. */
 async function deliver(
   mailer: Mailer,
   turn: LongTurn,
   write: (submission: Submission) => Mail | null,
+  refused: (tx: Tx, reason: string) => Promise<void>,
 ): Promise<void> {
   const submission = await turn.step((tx) => findSubmission(tx, turn.message.id))
   const mail = submission === null ? null : write(submission)
-  if (mail !== null) await mailer.send(mail, turn.signal)
-  await turn.finish(async () => {})
-}
-
-/** A refused recipient ends the attempts: a mistyped address must not receive sixty mails. */
-async function confirm(mailer: Mailer, turn: LongTurn): Promise<void> {
   try {
-    await deliver(mailer, turn, confirmationMail)
+    if (mail !== null) await mailer.send(mail, turn.signal)
   } catch (error) {
     if (!(error instanceof RecipientRefused)) throw error
-    turn.log.warn({ err: error }, 'confirmation refused')
-    await turn.finish((tx) => saveRefusal(tx, turn.message.id, error.message))
+    turn.log.warn({ err: error }, `mail refused: ${turn.message.type}`)
+    return turn.finish((tx) => refused(tx, error.message))
   }
+  await turn.finish(async () => {})
 }
