@@ -18,6 +18,7 @@ import { openServers } from '../platform/embedded/servers.ts'
 import { oneLine } from '../platform/lifecycle/start-error.ts'
 import { createLog, type Log } from '../platform/observability/log.ts'
 import { openRedis } from '../platform/redis.ts'
+import { createStorage } from '../platform/storage/create.ts'
 import { examineTranscription } from '../transcribe/examine.ts'
 import type { Input } from './command.ts'
 
@@ -32,12 +33,15 @@ export interface Check {
     | 'analysis'
     | 'workers'
     | 'redis'
+    | 'storage'
   readonly ok: boolean
   readonly detail: string
 }
 
 const OLDEST_POSTGRESQL = 15
 const REDIS_BUDGET_MS = 3_000
+/** The client of S3 repeats a request that fails. */
+const STORAGE_BUDGET_MS = 10_000
 
 /** Resolves with the checks that were made, in order. */
 export async function examine(env: Input['env']): Promise<readonly Check[]> {
@@ -59,6 +63,7 @@ export async function examine(env: Input['env']): Promise<readonly Check[]> {
         ...local,
         ...(await examineDatabase(sql, config)),
         await examineRedis(servers.servers.redis, log),
+        await examineStorage(config),
       ]
     } finally {
       await sql.end({ timeout: 5 })
@@ -133,6 +138,20 @@ async function examineRedis(url: string | null, log: Log): Promise<Check> {
     } finally {
       redis.disconnect()
     }
+  })
+}
+
+/** Asks the object store as `/ready` does. */
+function examineStorage(config: Config): Promise<Check> {
+  const { s3, dataDir } = config
+  return check('storage', async () => {
+    const signal = AbortSignal.timeout(STORAGE_BUDGET_MS)
+    await withTimeout(
+      createStorage(config).assertWritable(signal),
+      STORAGE_BUDGET_MS,
+      () => new Error(`no answer within ${STORAGE_BUDGET_MS} ms`),
+    )
+    return { ok: true, detail: s3 === null ? `folder ${dataDir}` : `bucket ${s3.bucket}` }
   })
 }
 

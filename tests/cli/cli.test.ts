@@ -371,6 +371,7 @@ test('an empty database is reported, migrated, and then up to date', async () =>
         { name: 'database', ok: true },
         { name: 'schema', ok: false },
         { name: 'redis', ok: true },
+        { name: 'storage', ok: true },
       ],
     })
     expect((await earshot(['migrate'], env)).out).toStartWith('applied: identity, ')
@@ -415,7 +416,7 @@ describe('the doctor', () => {
   test('finds no problem while a worker is active', async () => {
     await database.sql`insert into worker (id) values ('test')`
     const { code, out } = await earshot(['doctor'])
-    expect(out.trim().split('\n')).toHaveLength(8)
+    expect(out.trim().split('\n')).toHaveLength(9)
     expect({ code, failed: out.includes('FAILED') }).toEqual({ code: 0, failed: false })
   })
 
@@ -457,9 +458,22 @@ describe('the doctor', () => {
     expect(await checkOf({ ...server, FFMPEG_PATH: '/nowhere/ffmpeg' })).toMatchObject({ ok: false })
   })
 
+  test('reports an object store that does not answer', async () => {
+    const env = {
+      S3_BUCKET: 'media',
+      S3_ENDPOINT: 'http://127.0.0.1:1',
+      AWS_ACCESS_KEY_ID: 'id',
+      AWS_SECRET_ACCESS_KEY: 'hush',
+    }
+    const { code, out } = await earshot(['doctor', '--json'], env)
+    expect(code).toBe(1)
+    expect(JSON.parse(out).checks.at(-1)).toMatchObject({ name: 'storage', ok: false })
+    expect(out).not.toContain('hush')
+  })
+
   test('reports a Redis that does not answer, and wrong settings', async () => {
     const redis = await earshot(['doctor', '--json'], { REDIS_URL: 'redis://127.0.0.1:1' })
-    expect(JSON.parse(redis.out).checks.at(-1)).toMatchObject({ name: 'redis', ok: false })
+    expect(JSON.parse(redis.out).checks).toContainEqual(expect.objectContaining({ name: 'redis', ok: false }))
     const settings = await earshot(['doctor'], { ROLE: 'boss' })
     expect(settings).toMatchObject({ code: 1, err: '' })
     expect(settings.out).toStartWith('FAILED  settings: ROLE is "boss"')

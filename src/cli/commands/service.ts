@@ -57,7 +57,7 @@ export const serviceCommands: readonly Command[] = [
   {
     name: 'doctor',
     args: [],
-    summary: 'Check settings, database, schema, Redis and workers; exit code 1 if a check fails',
+    summary: 'Check settings, database, schema, Redis, storage and workers; exit code 1 if a check fails',
     flags: {},
     async run({ env }) {
       const { examine } = await import('../doctor.ts')
