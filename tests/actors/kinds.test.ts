@@ -9,6 +9,15 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
+test('docs/operating.md says in which pool each kind runs', async () => {
+  const text = await Bun.file(new URL('../../docs/operating.md', import.meta.url)).text()
+  const rows = [...text.matchAll(/^\| `(\w+)` \| ((?:`[\w-]+`(?:, )?)+) \|/gm)]
+  const said = rows.flatMap(([, pool = '', kinds = '']) =>
+    kinds.split(', ').map((kind) => [kind.replaceAll('`', ''), pool] as const),
+  )
+  expect(said.toSorted()).toEqual([...ACTOR_KINDS].toSorted())
+})
+
 test('every kind has one definition, in the pool of the kind', () => {
   const actors = server.features.actors.map(({ kind, pool }) => [kind, pool] as const)
   expect(Object.fromEntries(actors)).toEqual(Object.fromEntries(ACTOR_KINDS))
