@@ -8,6 +8,7 @@
 import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
 import { codingSessionMessages } from '../messages/coding-session.ts'
+import { createFairPool, type FairPool } from '../platform/concurrency/fair-pool.ts'
 import type { Alongside } from '../platform/db/alongside.ts'
 import type { Slice, TimeSlice } from '../platform/db/keyset.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
@@ -46,11 +47,15 @@ export type CodingSessionsDeps = Pick<
   readonly secretRules: (organizationId: string) => Promise<readonly SecretRules[]>
 }
 
+/** Uploads that are stored at a time. Those of one owner wait for each other in the database, and each holds a connection meanwhile. */
+const PLACES = [0, 1, 2]
+
 export function createCodingSessions(deps: CodingSessionsDeps) {
   const { reads } = deps
+  const places = createFairPool(PLACES)
   return {
     upload: (viewer: store.Viewer, input: UploadCodingSession): Promise<CodingSessionResult> =>
-      uploadCodingSession(deps, viewer, input),
+      uploadCodingSession({ ...deps, places }, viewer, input),
 
     /** @throws AppError 404 */
     async get(viewer: store.Viewer, id: string, query: Query = reads): Promise<store.SessionRow> {
@@ -99,7 +104,7 @@ export function createCodingSessions(deps: CodingSessionsDeps) {
  * @throws AppError 400 `validation_failed`, `coding_session_empty`, `request_too_costly`; those of `SessionUploads.bind`
  */
 async function uploadCodingSession(
-  deps: CodingSessionsDeps,
+  deps: CodingSessionsDeps & { readonly places: FairPool<number> },
   viewer: store.Viewer,
   input: UploadCodingSession,
 ): Promise<CodingSessionResult> {
@@ -113,7 +118,9 @@ async function uploadCodingSession(
   const file = await deps.requestWork.run(deps.readWork.file, work, load)
   if (file.session.externalSessionId === null || !hasEvents(file.merged))
     throw new AppError('coding_session_empty', 'The file has no event of a session.')
-  return transaction(deps.sql, (tx) => save(deps, tx, viewer, input, file))
+  return deps.places.run(viewer.organizationId, () =>
+    transaction(deps.sql, (tx) => save(deps, tx, viewer, input, file)),
+  )
 }
 
 export async function rulesOf(

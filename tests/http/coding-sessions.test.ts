@@ -352,3 +352,18 @@ test('a fork that comes with its parent at once: one of them counts the tokens',
   expect([parents.fresh, parents.inputTokens]).toEqual([1, 120])
   expect(await forks).toMatchObject({ added: 1, fresh: 0, inputTokens: 0 })
 })
+
+test('uploads that wait for others of their owner leave connections to other organizations', async () => {
+  const { sql } = server.database
+  const other = await createTenant(server)
+  const uploads = await sql.begin(async (tx) => {
+    const [own] = await tx<{ pid: number }[]>`
+      select pg_backend_pid() as pid,
+        pg_advisory_xact_lock(hashtextextended(${`coding events of ${tenant.organizationId}`}, 0))`
+    const waiting = Array.from({ length: 12 }, () => createCodingSession(tenant.key))
+    await eventually(async () => (await blockedBy(sql, own?.pid ?? 0)) !== null)
+    expect(await createCodingSession(other.key)).toBeString()
+    return waiting
+  })
+  expect(new Set(await Promise.all(uploads)).size).toBe(12)
+})
