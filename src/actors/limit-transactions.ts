@@ -4,7 +4,7 @@
  * The pool `outbound` has many more places than its thread has connections, because its turns mostly wait for others. So the turns of
  * each of its actors take turns for the database.
  */
-import type { Semaphore } from '../platform/concurrency/semaphore.ts'
+import { type Semaphore, withPermit } from '../platform/concurrency/semaphore.ts'
 import type { LongTurn } from './types.ts'
 
 /** The turn, whose transactions each wait for a permit. */
@@ -19,19 +19,5 @@ export function limitTransactions(turn: LongTurn, transactions: Semaphore): Long
     read: (work) => withPermit(transactions, signal, () => turn.read(work)),
     step: (work) => withPermit(transactions, signal, () => turn.step(work)),
     finish: (work) => withPermit(transactions, signal, () => turn.finish(work)),
-  }
-}
-
-/** @throws what `work` throws; the reason of the signal if it is aborted before there is a permit */
-export async function withPermit<T>(
-  permits: Semaphore,
-  signal: AbortSignal,
-  work: () => Promise<T>,
-): Promise<T> {
-  const release = await permits.acquire(signal)
-  try {
-    return await work()
-  } finally {
-    release()
   }
 }

@@ -1,7 +1,7 @@
 /** What turns that send events have in common: they attempt, judge, and record. */
 import type { LongTurn, Send } from '../actors/types.ts'
 import { webhookDeliveryMessages, webhookNoticeMessages } from '../messages/webhook.ts'
-import type { Semaphore } from '../platform/concurrency/semaphore.ts'
+import { type Semaphore, withPermit } from '../platform/concurrency/semaphore.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import type { NewId } from '../platform/ids.ts'
 import { type AttemptDeps, type Attempted, attemptDelivery } from './attempt.ts'
@@ -61,12 +61,7 @@ export async function step<T>(
   turn: LongTurn,
   work: (tx: Tx, send: Send) => Promise<T>,
 ): Promise<T> {
-  const release = await transactions.acquire(turn.signal)
-  try {
-    return await turn.step(work)
-  } finally {
-    release()
-  }
+  return withPermit(transactions, turn.signal, () => turn.step(work))
 }
 
 /** As `step`, for the last transaction of a turn. */
@@ -75,12 +70,7 @@ export async function finish(
   turn: LongTurn,
   work: (tx: Tx, send: Send) => Promise<void>,
 ): Promise<void> {
-  const release = await transactions.acquire(turn.signal)
-  try {
-    await turn.finish(work)
-  } finally {
-    release()
-  }
+  return withPermit(transactions, turn.signal, () => turn.finish(work))
 }
 
 /**

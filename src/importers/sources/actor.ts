@@ -6,13 +6,13 @@
  * lost its actor cannot move them. A turn ends after a while, so that other sources get its place.
  */
 import { defineActor } from '../../actors/declaration.ts'
-import { limitTransactions, withPermit } from '../../actors/limit-transactions.ts'
+import { limitTransactions } from '../../actors/limit-transactions.ts'
 import type { ActorDefinition, LongTurn, Send } from '../../actors/types.ts'
 import type { Applications } from '../../agents/applications/service.ts'
 import type { Ingest } from '../../agents/ingest/service.ts'
 import type { Deps } from '../../container.ts'
 import { importSourceMessages } from '../../messages/import-source.ts'
-import { Semaphore } from '../../platform/concurrency/semaphore.ts'
+import { Semaphore, withPermit } from '../../platform/concurrency/semaphore.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import { createSendOutbound, type SendOutbound } from '../../platform/net/outbound-request.ts'
 import type { Seal } from '../../platform/secrets/seal.ts'

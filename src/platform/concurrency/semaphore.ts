@@ -42,3 +42,17 @@ export class Semaphore {
     }
   }
 }
+
+/** @throws what `work` throws; the reason of the signal if it is aborted before there is a permit */
+export async function withPermit<T>(
+  permits: Semaphore,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  const release = await permits.acquire(signal)
+  try {
+    return await work()
+  } finally {
+    release()
+  }
+}
