@@ -15,7 +15,11 @@ RUN sed --in-place 's/^Types: deb$/Types: deb deb-src/' /etc/apt/sources.list.d/
   ; apt-get update \
  && apt-get install --yes --no-install-recommends \
     dpkg-dev gcc libc6-dev libdav1d-dev libx264-dev make nasm pkg-config zlib1g-dev \
- && apt-get source ffmpeg
+ && apt-get source ffmpeg \
+ && mkdir --parents /ffmpeg/usr/share/doc/earshot/source \
+ && cd /ffmpeg/usr/share/doc/earshot/source \
+ && apt-get source --download-only ffmpeg x264
+# FFmpeg with libx264 is under the GPL, so the image holds the source of both, and how they were built.
 RUN cd ffmpeg-* \
  && ./configure --prefix=/usr --disable-everything --disable-autodetect --disable-network --disable-doc --disable-debug \
     --disable-ffplay --disable-avdevice --disable-postproc --disable-static --enable-shared \
@@ -39,7 +43,8 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin \
  && useradd --system --uid 10001 --user-group --create-home --home-dir /data earshot
 COPY --from=ffmpeg /ffmpeg/ /
-RUN ffmpeg -version > /dev/null && ffprobe -version > /dev/null
+RUN ffmpeg -hide_banner -buildconf > /usr/share/doc/earshot/source/configure.txt && ffprobe -version > /dev/null
+COPY --from=build /source/LICENSE /source/NOTICE /source/THIRD_PARTY_NOTICES.txt /usr/share/doc/earshot/
 COPY --from=build /source/dist/earshot /usr/local/bin/earshot
 USER earshot
 WORKDIR /data

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { NOTICES, thirdPartyNotices } from '../notices/notices.ts'
 import { importGraph } from './import-graph.ts'
 import { roleTable } from './roles.ts'
 import { commandTable, settingTables } from './tables.ts'
@@ -16,7 +17,7 @@ export interface Page {
   readonly expected: string
 }
 
-/** Every page with a generated section. @throws Error where a page has lost its comments */
+/** Every page with a generated section, and the notices, which are generated as a whole. @throws Error where a page has lost its comments */
 export async function generatedPages(root: string): Promise<readonly Page[]> {
   const sections = [
     { path: 'docs/settings.md', name: 'settings', content: settingTables() },
@@ -24,10 +25,12 @@ export async function generatedPages(root: string): Promise<readonly Page[]> {
     { path: 'docs/architecture.md', name: 'imports', content: importGraph(root) },
     { path: 'docs/administration.md', name: 'roles', content: await roleTable() },
   ]
-  return sections.map(({ path, name, content }) => {
+  const pages = sections.map(({ path, name, content }) => {
     const text = readFileSync(join(root, path), 'utf8')
     return { path, text, expected: withSection(path, text, name, content) }
   })
+  const notices = readFileSync(join(root, NOTICES), 'utf8')
+  return [...pages, { path: NOTICES, text: notices, expected: thirdPartyNotices(root) }]
 }
 
 function withSection(path: string, text: string, name: string, content: string): string {

@@ -23,9 +23,7 @@ export async function runCommandLine(argv: readonly string[], env: Environment):
   try {
     const output = await dispatch(argv, env)
     if (output === null) return 0
-    process.stdout.write(
-      json ? `${JSON.stringify(output.json)}\n` : output.lines.map((l) => `${l}\n`).join(''),
-    )
+    print(json ? `${JSON.stringify(output.json)}\n` : output.lines.map((l) => `${l}\n`).join(''))
     return output.failed ? 1 : 0
   } catch (error) {
     const { code, message } = explain(error)
@@ -34,6 +32,14 @@ export async function runCommandLine(argv: readonly string[], env: Environment):
     if (error instanceof Interrupted) return 130
     return error instanceof UsageError ? 2 : 1
   }
+}
+
+/** A reader that has seen enough, such as `head`, closes the pipe. That is no failure. */
+function print(text: string): void {
+  process.stdout.once('error', (error) => {
+    if (errorCode(error) !== 'EPIPE') throw error
+  })
+  process.stdout.write(text)
 }
 
 async function dispatch(argv: readonly string[], env: Environment): Promise<Output | null> {

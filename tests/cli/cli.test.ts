@@ -490,3 +490,19 @@ test('--help lists every command and --version shows the version', async () => {
   expect((await earshot(['token', 'create', '--help'])).out).toContain('--user <id or address>')
   expect((await earshot(['credits', '--help'])).out).not.toContain('doctor')
 })
+
+test('licenses prints what Earshot and its parts are licensed under, and a reader may stop early', async () => {
+  const { out, code } = await earshot(['licenses'])
+  expect(code).toBe(0)
+  for (const text of [
+    await Bun.file(join(ROOT, 'LICENSE')).text(),
+    'JavaScriptCore',
+    'OpenSSL Project',
+    'preact 1',
+  ])
+    expect(out).toContain(text.trimEnd())
+  const early = Bun.spawnSync(['sh', '-c', `"${process.execPath}" src/cli.ts licenses | head -1`], {
+    cwd: ROOT,
+  })
+  expect([early.stdout.toString(), early.stderr.toString()]).toEqual(['Earshot\n', ''])
+})

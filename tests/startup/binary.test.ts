@@ -97,6 +97,19 @@ describe('executable', () => {
     expect((await send(Uint8Array.of(0xff))).status).toBe(400)
   })
 
+  test('contains the licences of what it brings with it', async () => {
+    const licenses = Bun.spawn([earshot, 'licenses'], { cwd: services.folder, stdout: 'pipe' })
+    const text = await licenses.stdout.text()
+    for (const name of [
+      'Apache License',
+      'JavaScriptCore',
+      'PostgreSQL Global Development Group',
+      'preact 1',
+    ])
+      expect(text).toContain(name)
+    expect(await licenses.exited).toBe(0)
+  })
+
   test('contains the pages of the website', async () => {
     const page = await fetch(`${service.baseUrl}/api/content/self-hosting`)
     expect(await page.json()).toMatchObject({ slug: 'self-hosting', title: 'Self-hosting' })

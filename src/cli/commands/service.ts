@@ -68,6 +68,16 @@ export const serviceCommands: readonly Command[] = [
     },
   },
   {
+    name: 'licenses',
+    args: [],
+    summary: 'Print the licence of Earshot and of everything that it brings with it',
+    flags: {},
+    async run() {
+      const { licenses } = await import('../licenses.ts')
+      return { json: { ...licenses }, lines: Object.values(licenses).map((text) => text.trimEnd()) }
+    },
+  },
+  {
     name: 'servers stop',
     args: [],
     summary: 'Stop the embedded servers of DATA_DIR, unless the service or a command uses them',
