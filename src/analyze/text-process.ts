@@ -15,7 +15,7 @@
 import { setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { NO_ORGANIZATION } from '../actors/types.ts'
-import { createFairPool } from '../platform/concurrency/fair-pool.ts'
+import { createFairPool } from '../platform/concurrency/fair-queue.ts'
 import { linesOf } from './lines.ts'
 import { type TextJob, type TextJobs, type TextWork, TextWorkError } from './text-work.ts'
 

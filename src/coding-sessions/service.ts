@@ -8,7 +8,7 @@
 import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
 import { codingSessionMessages } from '../messages/coding-session.ts'
-import { createFairPool, type FairPool } from '../platform/concurrency/fair-pool.ts'
+import { createFairQueue, type FairQueue } from '../platform/concurrency/fair-queue.ts'
 import type { Alongside } from '../platform/db/alongside.ts'
 import type { Slice, TimeSlice } from '../platform/db/keyset.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
@@ -48,11 +48,11 @@ export type CodingSessionsDeps = Pick<
 }
 
 /** Uploads that are stored at a time. Those of one owner wait for each other in the database, and each holds a connection meanwhile. */
-const PLACES = [0, 1, 2]
+const PLACES = 3
 
 export function createCodingSessions(deps: CodingSessionsDeps) {
   const { reads } = deps
-  const places = createFairPool(PLACES)
+  const places = createFairQueue({ places: PLACES })
   return {
     upload: (viewer: store.Viewer, input: UploadCodingSession): Promise<CodingSessionResult> =>
       uploadCodingSession({ ...deps, places }, viewer, input),
@@ -104,7 +104,7 @@ export function createCodingSessions(deps: CodingSessionsDeps) {
  * @throws AppError 400 `validation_failed`, `coding_session_empty`, `request_too_costly`; those of `SessionUploads.bind`
  */
 async function uploadCodingSession(
-  deps: CodingSessionsDeps & { readonly places: FairPool<number> },
+  deps: CodingSessionsDeps & { readonly places: FairQueue },
   viewer: store.Viewer,
   input: UploadCodingSession,
 ): Promise<CodingSessionResult> {

@@ -9,7 +9,7 @@ import type { Conversations } from '../agents/reads/service.ts'
 import type { Deps } from '../container.ts'
 import type { Folders, Viewer } from '../folders/service.ts'
 import { asCaller } from '../platform/concurrency/caller.ts'
-import { createFairPool } from '../platform/concurrency/fair-pool.ts'
+import { createFairQueue } from '../platform/concurrency/fair-queue.ts'
 import { AppError } from '../platform/errors.ts'
 import { counterOf, type Metrics } from '../platform/observability/metrics.ts'
 import { type ClientStart, opening, sendChanges } from './client.ts'
@@ -35,7 +35,7 @@ export interface StreamOptions {
 }
 
 /** Pages that are read at the same time. */
-const PLACES = [1, 2, 3]
+const PLACES = 3
 /** Before a client connects again: after a lost connection, and after one that was slow. */
 const RETRY_MS = { lost: 3_000, slow: 15_000 } as const
 /** Clients of a process that stops come back at different times. */
@@ -52,7 +52,7 @@ export interface Caller {
 export function createEventStream(deps: EventStreamDeps, options: StreamOptions = {}) {
   const { sql, reads, clock, log, metrics } = deps
   const feeds = createFeeds(deps)
-  const places = createFairPool(PLACES)
+  const places = createFairQueue({ places: PLACES })
   const responses = new Map<
     ResponseStream,
     { readonly organizationId: string; readonly done: Promise<void> }

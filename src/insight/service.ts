@@ -8,7 +8,7 @@
 import type { Conversations } from '../agents/reads/service.ts'
 import type { Deps } from '../container.ts'
 import type { Folders, Viewer } from '../folders/service.ts'
-import { createFairPool } from '../platform/concurrency/fair-pool.ts'
+import { createFairQueue } from '../platform/concurrency/fair-queue.ts'
 import { isFinished } from '../platform/db/data-change.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { errorCode } from '../platform/db/sqlstate.ts'
@@ -28,32 +28,24 @@ export interface InsightDeps extends Pick<Deps, 'sql' | 'clock'> {
 }
 
 /** Questions that one process answers at a time. */
-const PLACES = [1, 2, 3]
-/** Questions of one organization that may wait. */
-const MAX_WAITING = 30
+const PLACES = 3
+/** Questions of one organization, waiting and running. */
+const MAX_OF_ORGANIZATION = 30
 const STATEMENT_MS = 5_000
 
 /** @param statementMs time limit of each statement */
 export function createInsight(deps: InsightDeps, statementMs = STATEMENT_MS) {
-  const places = createFairPool(PLACES)
-  const waiting = new Map<string, number>()
-
-  async function inTurn<T>(organizationId: string, work: (tx: Tx) => Promise<T>): Promise<T> {
-    const others = waiting.get(organizationId) ?? 0
-    if (others >= MAX_WAITING)
-      throw new AppError(
+  const queue = createFairQueue({
+    places: PLACES,
+    maxOfCaller: MAX_OF_ORGANIZATION,
+    refusal: () =>
+      new AppError(
         'insights_busy',
         'Too many counts of the organization are running. Try again in a moment.',
-      )
-    waiting.set(organizationId, others + 1)
-    try {
-      return await places.run(organizationId, () => readOnly(work))
-    } finally {
-      const left = (waiting.get(organizationId) ?? 1) - 1
-      if (left === 0) waiting.delete(organizationId)
-      else waiting.set(organizationId, left)
-    }
-  }
+      ),
+  })
+  const inTurn = <T>(organizationId: string, work: (tx: Tx) => Promise<T>): Promise<T> =>
+    queue.run(organizationId, () => readOnly(work))
 
   async function readOnly<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     try {

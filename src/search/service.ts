@@ -9,7 +9,7 @@ import type { Conversations } from '../agents/reads/service.ts'
 import type { Deps } from '../container.ts'
 import type { Folders, Viewer } from '../folders/service.ts'
 import type { Channel } from '../insight/model.ts'
-import { createFairPool } from '../platform/concurrency/fair-pool.ts'
+import { createFairQueue } from '../platform/concurrency/fair-queue.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { errorCode } from '../platform/db/sqlstate.ts'
 import { transaction } from '../platform/db/transaction.ts'
@@ -57,9 +57,9 @@ export interface Results {
   readonly isCorrected: boolean
 }
 
-const PLACES = [1, 2, 3]
-/** Searches of one organization that may wait. */
-const MAX_WAITING = 30
+const PLACES = 3
+/** Searches of one organization, waiting and running. */
+const MAX_OF_ORGANIZATION = 30
 const STATEMENT_MS = 5_000
 /** Matches among which those that the caller may see are looked for. Null: all. */
 const ENOUGH = 4_000
@@ -67,25 +67,15 @@ const EXAMINED = [ENOUGH, 40_000, null]
 
 /** @param statementMs time limit of each statement of a search */
 export function createSearch(deps: SearchDeps, statementMs = STATEMENT_MS) {
-  const places = createFairPool(PLACES)
-  const waiting = new Map<string, number>()
-
-  async function inTurn<T>(organizationId: string, work: () => Promise<T>): Promise<T> {
-    const others = waiting.get(organizationId) ?? 0
-    if (others >= MAX_WAITING)
-      throw new AppError(
+  const queue = createFairQueue({
+    places: PLACES,
+    maxOfCaller: MAX_OF_ORGANIZATION,
+    refusal: () =>
+      new AppError(
         'search_busy',
         'Too many searches of the organization are running. Try again in a moment.',
-      )
-    waiting.set(organizationId, others + 1)
-    try {
-      return await places.run(organizationId, work)
-    } finally {
-      const left = (waiting.get(organizationId) ?? 1) - 1
-      if (left === 0) waiting.delete(organizationId)
-      else waiting.set(organizationId, left)
-    }
-  }
+      ),
+  })
 
   return {
     assertWords: (query: string): void => void textOf(query),
@@ -93,7 +83,7 @@ export function createSearch(deps: SearchDeps, statementMs = STATEMENT_MS) {
     /** @throws AppError 400 if the query has no word; 503 `search_busy`, `search_timed_out` */
     async search(viewer: Viewer, request: SearchRequest): Promise<Results> {
       const text = textOf(request.query)
-      return inTurn(viewer.organizationId, async () => {
+      return queue.run(viewer.organizationId, async () => {
         try {
           const work = async (tx: Tx) => {
             // In one round trip.

@@ -9,7 +9,7 @@
  *   jobs wait for locks delays only itself.
  * - The queue is bounded. A job that exceeds the bound is refused at once.
  */
-import { createRoundRobinQueue } from './round-robin-queue.ts'
+import { FairLine } from './fair-line.ts'
 
 export type Outcome<R> =
   | { readonly kind: 'done'; readonly result: R }
@@ -63,7 +63,7 @@ interface Waiting<J, R> {
 
 /** Returns the function that runs one job. */
 export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job: J) => Promise<R> {
-  const queue = createRoundRobinQueue<Waiting<J, R>>()
+  const queue = new FairLine<Waiting<J, R>>()
   const busy = new Set<string>()
   let batches = 0
   /** Running batches that have taken longer than `overdueMs`. */

@@ -8,7 +8,7 @@
  * - Between two rounds of network I/O only a limited amount of work starts, so `/health` answers even in a flood of large bodies.
  *   Callers take turns.
  */
-import { createRoundRobinQueue } from './round-robin-queue.ts'
+import { FairLine } from './fair-line.ts'
 import { type Load, meter, type RequestWork, type Work } from './work.ts'
 import { createWorkThreads, type WorkThreadsOptions } from './work-threads.ts'
 
@@ -60,7 +60,7 @@ export function createRequestWork(options: Partial<WorkThreadsOptions> = {}): Re
 function createTurns(unitsPerRound: number): (caller: string, units: number) => Promise<void> | undefined {
   let left = unitsPerRound
   let isScheduled = false
-  const waiting = createRoundRobinQueue<{ readonly units: number; readonly resolve: () => void }>()
+  const waiting = new FairLine<{ readonly units: number; readonly resolve: () => void }>()
 
   function scheduleRound(): void {
     if (isScheduled) return

@@ -5,7 +5,7 @@
  * exceeds the deadline is ended together with its thread. Other work continues.
  */
 import { AppError } from '../errors.ts'
-import { createFairPool } from './fair-pool.ts'
+import { createFairPool } from './fair-queue.ts'
 import { transferable } from './parts.ts'
 import { errorOfData } from './work.ts'
 import type { Assignment, Completion, Report } from './work-thread.ts'

@@ -5,7 +5,7 @@
  * another. Reads that are not for a request go to the pool directly.
  */
 import { currentCaller } from '../concurrency/caller.ts'
-import { createFairPool } from '../concurrency/fair-pool.ts'
+import { createFairQueue } from '../concurrency/fair-queue.ts'
 import type { Query, Sql } from './pool.ts'
 
 /** What the driver calls to send a statement, when its result is awaited. */
@@ -19,7 +19,7 @@ interface Statement {
 }
 
 export function shareFairly(pool: Sql, connections: number): Query {
-  const places = createFairPool(Array.from({ length: connections }, (_, index) => index))
+  const places = createFairQueue({ places: connections })
   const wrapped = new WeakMap<Send, Send>()
 
   function inTurn(send: Send): Send {
