@@ -217,7 +217,7 @@ class Amounts {
 function unavailable(): AppError {
   return new AppError(
     'unavailable',
-    'Too many requests of this organization wait for each other. Try again shortly.',
+    'Too many requests of this caller wait for each other. Try again shortly.',
     { headers: { 'retry-after': '1' } },
   )
 }
