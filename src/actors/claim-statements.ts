@@ -28,12 +28,14 @@ export const MAX_DEATH_PAUSE_S = 300
  *
  * It skips locked rows instead of waiting: the holder of the lock is the owner, or a sender that sends a wake-up after COMMIT.
  * `no key update` is the weakest lock that keeps claims apart; it lets foreign-key checks pass.
+ *
+ * From here on, the messages up to `begun_seq` count as begun: a sender leaves out no message beside them.
  */
 export async function claim(sql: Query, worker: string, keys: readonly ActorKey[]): Promise<readonly Held[]> {
   return sql<Held[]>`with ${claiming(sql, worker, keys)} select key, epoch from taken`
 }
 
-/** The claim as tables of a `with`: the claimed actors are in `taken (key, epoch, organization_id)`. */
+/** The claim as tables of a `with`: the claimed actors are in `taken (key, epoch, organization_id, begun_seq)`. */
 export function claiming(sql: Query, worker: string, keys: readonly ActorKey[]) {
   return sql`
     free as (
@@ -43,10 +45,10 @@ export function claiming(sql: Query, worker: string, keys: readonly ActorKey[]) 
       order by key
       for no key update skip locked
     ), taken as (
-      update actor_mailbox a set owner = ${worker}, epoch = a.epoch + 1
+      update actor_mailbox a set owner = ${worker}, epoch = a.epoch + 1, begun_seq = a.last_seq
       from free
       where a.key = free.key
-      returning a.key, a.epoch, a.organization_id
+      returning a.key, a.epoch, a.organization_id, a.begun_seq
     )`
 }
 
@@ -79,7 +81,7 @@ export async function takeOver(
         )
       for no key update of a skip locked
     ), taken as (
-      update actor_mailbox a set owner = ${worker}, epoch = a.epoch + 1
+      update actor_mailbox a set owner = ${worker}, epoch = a.epoch + 1, begun_seq = a.last_seq
       from dead
       where a.key = dead.key
       returning a.key, a.epoch, dead.is_accounted_for

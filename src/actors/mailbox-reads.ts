@@ -9,7 +9,7 @@ import type { ActorKey, Message } from './types.ts'
 
 /** The mailbox of an actor that is still ours. */
 export interface Mailbox {
-  /** The number of the newest message; `release` compares it. */
+  /** The number of the newest message that was looked for; `release` compares it. */
   readonly lastSeq: number
   /** The organization that the work belongs to. */
   readonly organization: string
@@ -49,6 +49,8 @@ type Tried = readonly [seq: number, attempts: number, deaths: number, lastError:
 /**
  * Reads the first `limit` messages of each actor and checks the ownership. If a key is missing in the answer, another worker
  * has taken it over: stop at once.
+ *
+ * It reads the messages that count as begun (`begun_seq`). If there are newer ones, the next release fails and makes them count.
  */
 export async function readMailboxes(
   sql: Query,
@@ -57,7 +59,7 @@ export async function readMailboxes(
   limit: number,
 ): Promise<ReadonlyMap<ActorKey, Mailbox>> {
   const rows = await sql<MailboxRow[]>`
-    select a.key, a.last_seq as "lastSeq", a.organization_id as organization, m.*
+    select a.key, a.begun_seq as "lastSeq", a.organization_id as organization, m.*
     from unnest(${keysOf(held)}::text[], ${epochsOf(held)}::bigint[]) as h (key, epoch)
     join actor_mailbox a on a.key = h.key and a.epoch = h.epoch
     cross join lateral (${firstMessages(sql, limit)}) m
@@ -104,7 +106,9 @@ function firstMessages(sql: Query, limit: number) {
       min(first.seq) filter (where first.available_at > now()) as waits_from,
       json_agg(json_build_array(first.seq, first.attempts, first.deaths, first.last_error))
         filter (where first.attempts > 0) as tried
-    from (select * from actor_message where key = a.key order by seq limit ${limit + 1}) first`
+    from (
+      select * from actor_message where key = a.key and seq <= a.begun_seq order by seq limit ${limit + 1}
+    ) first`
 }
 
 function toMailbox(row: MailboxRow, limit: number): Mailbox {

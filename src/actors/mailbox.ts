@@ -9,7 +9,18 @@ import type { Query, Sql, Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { type ActorKey, type NewMessage, NO_ORGANIZATION, type Notifier, type WakeUp } from './types.ts'
 
-/** Stores messages of any number of actors in one statement: at most one message per key in one call. */
+/** A message that is left out repeats the wake-up of the waiting one if that is due within this time. */
+const SOON_MS = 1_000
+
+/**
+ * Stores messages of any number of actors in one statement: at most one message per key in one call.
+ *
+ * A message that is sent `unless: 'waiting'` is left out if one of its type waits that no turn has begun. The mailbox is locked first
+ * and stays locked until the sender commits, and a worker needs that lock before it reads the mailbox. So the turn of the waiting
+ * message sees everything that this transaction writes. The earlier time of the two holds.
+ *
+ * A claim skips a locked mailbox, and the wake-up of the waiting message may be spent by that. So it is sent once more.
+ */
 export async function send(tx: Query, newMessages: readonly NewMessage[]): Promise<readonly WakeUp[]> {
   if (newMessages.length === 0) return []
   const sorted = newMessages.toSorted((a, b) => (a.key < b.key ? -1 : 1))
@@ -21,37 +32,49 @@ export async function send(tx: Query, newMessages: readonly NewMessage[]): Promi
         ${sorted.map((newMessage) => JSON.stringify(newMessage.payload ?? {}))}::text[],
         ${sorted.map((newMessage) => newMessage.delayMs ?? 0)}::int[],
         ${sorted.map((newMessage) => newMessage.organizationId ?? NO_ORGANIZATION)}::uuid[],
-        ${sorted.map((newMessage) => Number(newMessage.unlessWaiting ?? false))}::int[]
-      ) as l (key, type, payload, delay, organization, unless_waiting)
-      where l.unless_waiting = 0
-        or not exists (select 1 from actor_message m where m.key = l.key and m.type = l.type)
-    ), ${numberAndStore(tx)}
-    select s.key, s.seq, s.type, s.organization, l.delay as "delayMs" from sent s join new_message l using (key)`
-}
-
-/**
- * Like `send`, but leaves out a message if one of the same type already waits for its key. Use it only for actors that read
- * everything from a watermark, and only if sender and turn lock the same domain row first. Then the turn of a waiting message
- * has not read yet.
- */
-function sendUnlessWaiting(tx: Query, newMessages: readonly NewMessage[]): Promise<readonly WakeUp[]> {
-  return send(
-    tx,
-    newMessages.map((newMessage) => ({ ...newMessage, unlessWaiting: true })),
-  )
+        ${sorted.map((newMessage) => newMessage.unless ?? 'never')}::text[]
+      ) as l (key, type, payload, delay, organization, unless)
+      cross join lateral (
+        select coalesce(max(m.seq), 0) as present, min(m.available_at) as due
+        from actor_message m
+        where l.unless <> 'never' and m.key = l.key and m.type = l.type
+      ) of_type
+      where l.unless <> 'present' or of_type.present = 0
+    ), ${numberAndStore(tx, tx`case unless when 'waiting' then present else 0 end`)}, hastened as (
+      update actor_message m set available_at = now() + l.delay * interval '1 millisecond'
+      from new_message l
+      where l.unless = 'waiting' and m.key = l.key and m.type = l.type and m.attempts = 0
+        and m.available_at > now() + l.delay * interval '1 millisecond'
+        and (select count(*) from numbered) >= 0 -- every mailbox is locked before any message
+    )
+    select s.key, s.seq, s.type, s.organization, l.delay as "delayMs" from sent s join new_message l using (key)
+    union all
+    select l.key, l.present, l.type, l.organization, waits.ms::int
+    from new_message l
+    cross join lateral (
+      select least(l.delay, greatest(0, extract(epoch from l.due - now()) * 1000)) as ms
+    ) waits
+    where l.present > 0
+      and l.key not in (select key from numbered)
+      and (waits.ms < ${SOON_MS} or l.due > now() + l.delay * interval '1 millisecond')`
 }
 
 /**
  * The last part of every statement that sends messages. It numbers and stores the rows of the preceding table
  * `new_message (key, type, payload, delay, organization)`, with the delay in milliseconds, and leaves the wake-ups in the table
  * `sent`. An actor's organization never changes. NO_ORGANIZATION is the smallest UUID, so a known organization replaces it.
+ *
+ * `waiting` is the number of the newest message beside which a row is left out, or 0. It is compared with `begun_seq` of the locked
+ * mailbox. A subquery would keep the snapshot from before the lock, so the number travels in the column `begun_seq` of the new row.
  */
-export function numberAndStore(tx: Query) {
+export function numberAndStore(tx: Query, waiting = tx`0`) {
   return tx`
     numbered as (
-      insert into actor_mailbox (key, last_seq, organization_id) select key, 1, organization from new_message order by key
+      insert into actor_mailbox (key, last_seq, organization_id, begun_seq)
+      select key, 1, organization, ${waiting} from new_message order by key
       on conflict (key) do update
         set last_seq = actor_mailbox.last_seq + 1, organization_id = greatest(actor_mailbox.organization_id, excluded.organization_id)
+        where excluded.begun_seq <= actor_mailbox.begun_seq
       returning key, last_seq, organization_id
     ), sent as (
       insert into actor_message (key, seq, type, payload, available_at, organization_id)
@@ -66,7 +89,10 @@ export function numberAndStore(tx: Query) {
 /** Collects the wake-ups of a transaction's messages, for the notifier to send after COMMIT. */
 export interface Outbox {
   send(newMessages: readonly NewMessage[]): Promise<void>
+  /** Leaves out messages beside waiting ones (`NewMessage.unless`). */
   sendUnlessWaiting(newMessages: readonly NewMessage[]): Promise<void>
+  /** Leaves out messages beside waiting and running ones. Only for tasks that send them again as long as they are due. */
+  sendUnlessPresent(newMessages: readonly NewMessage[]): Promise<void>
 }
 
 /** Runs `work` in one transaction with an outbox, and notifies after COMMIT. */
@@ -77,20 +103,28 @@ export async function transactionWithOutbox<T>(
   let sent: WakeUp[] = []
   const result = await transaction(deps.sql, async (tx) => {
     sent = [] // a retried transaction starts over
+    const sending = (unless: NewMessage['unless']) => async (newMessages: readonly NewMessage[]) =>
+      void sent.push(
+        ...(await send(
+          tx,
+          unless === undefined ? newMessages : newMessages.map((one) => ({ ...one, unless })),
+        )),
+      )
     return work(tx, {
-      send: async (newMessages) => void sent.push(...(await send(tx, newMessages))),
-      sendUnlessWaiting: async (newMessages) => void sent.push(...(await sendUnlessWaiting(tx, newMessages))),
+      send: sending(undefined),
+      sendUnlessWaiting: sending('waiting'),
+      sendUnlessPresent: sending('present'),
     })
   })
   if (sent.length > 0) deps.notifier.notify(sent)
   return result
 }
 
-/** Whether a message of this type waits for the actor. Call it under the domain row's lock, like `sendUnlessWaiting`. */
-export async function isWaiting(tx: Query, key: ActorKey, type: string): Promise<boolean> {
-  const [row] = await tx<{ waiting: boolean }[]>`
-    select exists (select 1 from actor_message where key = ${key} and type = ${type}) as waiting`
-  return row?.waiting ?? false
+/** Whether a message of this type waits for the actor or is in a turn. Call it under a lock that the turn needs to finish. */
+export async function isPresent(tx: Query, key: ActorKey, type: string): Promise<boolean> {
+  const [row] = await tx<{ present: boolean }[]>`
+    select exists (select 1 from actor_message where key = ${key} and type = ${type}) as present`
+  return row?.present ?? false
 }
 
 /**

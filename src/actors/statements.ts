@@ -37,6 +37,7 @@ export interface Releasing extends Held {
  * Fences and releases in one statement, and so with one lock, after the domain's statements in every transaction that ends
  * turns. A message to the actor that was sent before this keeps the actor owned; a message sent later has its own wake-up.
  * `no key update` is the lock of a release. It conflicts with a claim, as `share` does.
+ * An actor that stays owned is read again, so what it has by now counts as begun (`begun_seq`).
  * @returns the actors that were released
  * @throws Fenced unless all of `releasing` are still ours.
  */
@@ -56,9 +57,11 @@ export async function fenceAndRelease(
       order by a.key
       for no key update of a
     ), released as (
-      update actor_mailbox a set owner = null
+      update actor_mailbox a
+      set owner = case when mine.idle then null else a.owner end,
+        begun_seq = case when mine.idle then a.begun_seq else a.last_seq end
       from mine
-      where a.key = mine.key and mine.idle
+      where a.key = mine.key and (mine.idle or a.begun_seq < a.last_seq)
     )
     select key, idle from mine`
   assertAll(rows.length, releasing)
@@ -125,7 +128,8 @@ export async function assertHead(tx: Query, { key, seq }: Message): Promise<void
 }
 
 /**
- * Releases actors, unless a message arrived since `last_seq` was read. A key that is missing in the answer has more to do.
+ * Releases actors, unless a message arrived since `last_seq` was read. A key that is missing in the answer has more to do, and what
+ * it has by now counts as begun (`begun_seq`).
  *
  * It does not use `not exists (select … from actor_message)`: a subquery keeps the old snapshot while the statement waits for a
  * sender's lock, and the wake-up would be lost. PostgreSQL repeats a comparison on the locked row itself.
@@ -137,20 +141,23 @@ export async function release(
 ): Promise<ReadonlySet<ActorKey>> {
   if (seen.length === 0) return new Set()
   const rows = await sql<{ key: ActorKey }[]>`
-    with empty as (
-      select a.key
+    with mine as (
+      select a.key, a.last_seq = s.last_seq as idle
       from unnest(
         ${keysOf(seen)}::text[], ${epochsOf(seen)}::bigint[], ${seen.map((s) => s.lastSeq)}::bigint[]
       ) as s (key, epoch, last_seq)
-      join actor_mailbox a on a.key = s.key and a.epoch = s.epoch and a.last_seq = s.last_seq
+      join actor_mailbox a on a.key = s.key and a.epoch = s.epoch
       where a.owner = ${worker}
       order by a.key
       for no key update of a
+    ), released as (
+      update actor_mailbox a
+      set owner = case when mine.idle then null else a.owner end,
+        begun_seq = case when mine.idle then a.begun_seq else a.last_seq end
+      from mine
+      where a.key = mine.key
     )
-    update actor_mailbox a set owner = null
-    from empty
-    where a.key = empty.key
-    returning a.key`
+    select key from mine where idle`
   return new Set(rows.map((row) => row.key))
 }
 

@@ -39,8 +39,11 @@ export interface NewMessage {
   readonly delayMs?: number
   /** The organization that the work belongs to. Null: that of the actor's earlier messages, or none (`NO_ORGANIZATION`). */
   readonly organizationId?: string | null
-  /** Leaves the message out if one of the same type waits for the actor. `sendUnlessWaiting` says when this is safe. */
-  readonly unlessWaiting?: boolean
+  /**
+   * Leaves the message out beside one of the same type. `waiting`: one that no turn has begun, so its turn sees what this transaction
+   * writes. The earlier time of the two holds. `present`: also one whose turn has begun, for tasks that send it again while it is due.
+   */
+  readonly unless?: 'waiting' | 'present'
 }
 
 export interface WakeUp {

@@ -36,11 +36,11 @@ export async function sendDue(
   // Without tokens the built-in analyser would read the same subjects again and again.
   const spent = await deps.tokenBudget.spent(BACKGROUND_SHARE)
   await transactionWithOutbox(deps, async (tx, outbox) => {
-    await outbox.sendUnlessWaiting((await findDue(tx, analyzer, spent, share, round)).map(messageOf))
+    await outbox.sendUnlessPresent((await findDue(tx, analyzer, spent, share, round)).map(messageOf))
   })
 }
 
-/** If a message is left out because one still waits, the next round looks again. */
+/** If a message is left out because one still waits or runs, the next round looks again. */
 function messageOf({ channel, organizationId, id }: DueSubject): NewMessage {
   return channel === 'conversation'
     ? toReanalyze(organizationId, id)

@@ -5,7 +5,7 @@
  * requests lead to one retry. If the message of running work was deleted, it is sent again.
  */
 
-import { isWaiting, transactionWithOutbox } from '../actors/mailbox.ts'
+import { isPresent, transactionWithOutbox } from '../actors/mailbox.ts'
 import type { NewMessage } from '../actors/types.ts'
 import * as assets from '../assets/service.ts'
 import type { Deps } from '../container.ts'
@@ -97,7 +97,7 @@ async function resendIfMissing(
 }
 
 async function unlessQueued(tx: Tx, message: NewMessage): Promise<NewMessage | 'under_way'> {
-  return (await isWaiting(tx, message.key, message.type)) ? 'under_way' : message
+  return (await isPresent(tx, message.key, message.type)) ? 'under_way' : message
 }
 
 const fetching = ({ recordingId, organizationId }: assets.Subject): NewMessage =>

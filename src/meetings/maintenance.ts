@@ -23,7 +23,7 @@ async function sendChecks(deps: MaintenanceDeps, stopping: AbortSignal): Promise
   for (let sent = AT_ONCE; sent === AT_ONCE && !stopping.aborted; )
     sent = await transactionWithOutbox(deps, async (tx, outbox) => {
       const due = await store.takeDue(tx, AT_ONCE)
-      await outbox.sendUnlessWaiting(
+      await outbox.sendUnlessPresent(
         due.map(({ id, organizationId }) => meetingMessages.message(id, 'check', { organizationId })),
       )
       return due.length

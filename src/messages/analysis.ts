@@ -19,5 +19,5 @@ export const sessionReanalysisMessages = declareActor('rereading', 'background',
 /** Has a whole session analysed in the background. The caller holds the session's row lock. */
 export function toReanalyze(organizationId: string, sessionId: string, delayMs = 0): NewMessage {
   const message = sessionReanalysisMessages.message(sessionId, 'conversation', { organizationId, delayMs })
-  return { ...message, unlessWaiting: true }
+  return { ...message, unless: 'waiting' }
 }

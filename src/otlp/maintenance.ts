@@ -27,7 +27,7 @@ async function wakeDue(deps: Pick<Deps, 'sql' | 'notifier'>): Promise<void> {
   const due = await dueApplications(deps.sql, DUE)
   if (due.length === 0) return
   await transactionWithOutbox(deps, (_, outbox) =>
-    outbox.sendUnlessWaiting(
+    outbox.sendUnlessPresent(
       due.map(({ organizationId, applicationId }) =>
         traceMessages.message(applicationId, 'settle', { organizationId }),
       ),

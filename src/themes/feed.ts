@@ -1,9 +1,8 @@
 /** Wakes the actors of organizations with changed findings. Nothing happens while findings are written but a row in a queue. */
-import { send } from '../actors/mailbox.ts'
+import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { MaintenanceTask, NewMessage } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import type { DataChange } from '../platform/db/data-change.ts'
-import { transaction } from '../platform/db/transaction.ts'
 import { toThemes } from './actor.ts'
 import { enqueueFindings, waitingOrganizations } from './changes.store.ts'
 import { unlinkedOrganizations } from './themes.store.ts'
@@ -37,8 +36,7 @@ export async function wakeThemes(
   ]
   for (const messages of wanted) {
     // A message that was left out by mistake is sent the next time, because its work is still there.
-    const waits = messages.map((message) => ({ ...message, unlessWaiting: true }))
-    notifier.notify(await transaction(sql, (tx) => send(tx, waits)))
+    await transactionWithOutbox({ sql, notifier }, (_, outbox) => outbox.sendUnlessPresent(messages))
   }
 }
 

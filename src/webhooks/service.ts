@@ -5,7 +5,7 @@
  * subscription wholly or not at all, and a subscription receives every event that commits after it was created.
  */
 
-import { deleteActors, hasten, isWaiting, type Outbox, transactionWithOutbox } from '../actors/mailbox.ts'
+import { deleteActors, hasten, isPresent, type Outbox, transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
 import { webhookDeliveryMessages, webhookMessages, webhookRecoveryMessages } from '../messages/webhook.ts'
 import type { Alongside } from '../platform/db/alongside.ts'
@@ -187,7 +187,7 @@ export function createWebhooks(deps: WebhooksDeps) {
         const status = await log.lockDelivery(tx, organizationId, id, deliveryId)
         if (status === null) noDelivery()
         const key = webhookDeliveryMessages.key(deliveryId)
-        if (status === 'pending' || status === 'retrying' || (await isWaiting(tx, key, 'redeliver')))
+        if (status === 'pending' || status === 'retrying' || (await isPresent(tx, key, 'redeliver')))
           throw new AppError(
             'webhook_delivery_under_way',
             'The delivery is being sent: wait for its next attempt.',
@@ -211,7 +211,7 @@ export function createWebhooks(deps: WebhooksDeps) {
       await changing(organizationId, async (tx, outbox) => {
         const { enabled } = (await store.findWebhook(tx, organizationId, id)) ?? noWebhook()
         if (!enabled) throw new AppError('webhook_disabled', 'The webhook is disabled: enable it first.')
-        if (await isWaiting(tx, webhookRecoveryMessages.key(id), 'recover'))
+        if (await isPresent(tx, webhookRecoveryMessages.key(id), 'recover'))
           throw new AppError('webhook_recovery_active', 'A recovery of this webhook is under way.')
         await store.forgetRecoverable(tx, organizationId, id)
         const payload = { ...period, after: 0 }

@@ -242,7 +242,7 @@ test('a customer who writes three times and gets no answer is analysed, and the 
   ])
   const { newMessages: sent } = await runSession(database.sql, ofSessions, id)
   expect(sent.filter(({ key }) => !key.startsWith('passage:'))).toMatchObject([
-    { key: `rereading:${id}`, type: 'conversation', delayMs: 30_000, unlessWaiting: true },
+    { key: `rereading:${id}`, type: 'conversation', delayMs: 30_000, unless: 'waiting' },
   ])
   await runAnalysis(database.sql, sessionReanalysisActor(deps), id, 'conversation')
   expect(await subjectOf(id)).toMatchObject([{ state: 'analyzed', outcome: 'unresolved' }])
@@ -264,7 +264,7 @@ test('a second pass that was overtaken by a first one is dropped, and the sessio
     },
   }
   const { sent } = await runLongTurn(database.sql, sessionReanalysisActor(deps, slow), id, 'conversation')
-  expect(sent).toMatchObject([{ key: `rereading:${id}`, type: 'conversation', unlessWaiting: false }])
+  expect(sent).toMatchObject([{ key: `rereading:${id}`, type: 'conversation', unless: 'waiting' }])
   expect(await kinds(id)).toEqual(['u0 bug_report negative', 'u2 complaint negative'])
   expect(await subjectOf(id)).toMatchObject([{ analyzer: 'builtin' }])
 })

@@ -131,7 +131,7 @@ describe('session progress', () => {
   })
 
   test('delays the analysis of an open session, and starts that of an ended session at once', async () => {
-    const newMessage = { type: 'analyze', unlessWaiting: true, organizationId: expect.any(String) }
+    const newMessage = { type: 'analyze', unless: 'waiting' as const, organizationId: expect.any(String) }
     const open = await sessionWith(user(0), assistant(1))
     expect((await run(open)).newMessages.filter(isAnalysis)).toEqual([
       { ...newMessage, key: `analysis:${open}`, delayMs: expect.any(Number) },

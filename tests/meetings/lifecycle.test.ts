@@ -412,6 +412,25 @@ describe('a webhook', () => {
     }
   })
 
+  test('that arrives while a check asks the recorder leads to another check, and only to one', async () => {
+    const { id, recordingId, bot } = await joined()
+    await quiet(id)
+    const messages = () => server.database.sql`select 1 from actor_message where key = ${`meeting:${id}`}`
+    const during: number[] = []
+    recorder.after = async (operation) => {
+      if (operation !== 'status' || during.length > 0) return
+      // The recorder has answered, and what it says changes before the answer is here.
+      bot.report = { state: 'recording' }
+      for (let times = 0; times < 3; times++) {
+        expect((await hook({ botId: bot.id })).status).toBe(204)
+        during.push((await messages()).count)
+      }
+    }
+    expect((await hook({ botId: bot.id })).status).toBe(204)
+    await eventually(async () => (await recording(recordingId)).meeting.status === 'recording')
+    expect(during).toEqual([2, 2, 2])
+  })
+
   test('that is forged, malformed, for another recorder or too large changes nothing', async () => {
     const { id, bot } = await joined()
     await quiet(id)

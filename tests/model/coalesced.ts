@@ -1,6 +1,6 @@
 /**
  * The model of guarded writes (`src/agents/ingest/guarded.store.ts`), decided by a read or by memory (`src/agents/ingest/remembered-sessions.ts`),
- * with concurrent transactions and turns, and of messages that are left out if one is waiting (`sendUnlessWaiting` in `src/actors/mailbox.ts`).
+ * with concurrent transactions and turns, and of messages that are left out under the lock of the session's row (waiting.ts has the general way).
  * It has one session, its senders, its turns, and PostgreSQL at READ COMMITTED.
  *
  * A statement sees what was committed when it began, even after it has waited for a lock. It re-reads only the row that it waited

@@ -181,7 +181,10 @@ async function conclude(
     const read = reads[n]
     if (read === undefined || counts === undefined) return []
     const processingStatus = processingStatusOf({ captureContent: scope.captureContent, ...counts })
-    const again = counts.metered > 0 ? [analyzeMessage(scope, read.full || isTerminal(scope.status))] : []
+    const again =
+      counts.metered > 0
+        ? [{ ...analyzeMessage(scope, read.full || isTerminal(scope.status)), unless: 'waiting' as const }]
+        : []
     return [{ ...read, scope, processingStatus, again }]
   })
   const options = { newId, analyzer: first, keepsLikely: !isComplete, outdatesOthers: true }

@@ -75,7 +75,9 @@ async function reanalyze(deps: SessionReanalysisDeps, analyzer: Analyzer, turn: 
       (one) =>
         !current.includes(one) || versions.get(one.sessionId)?.turnedAt !== now.get(one.sessionId)?.turnedAt,
     )
-    await send(changed.map(({ scope }) => again(scope.organizationId, scope.sessionId)))
+    await send(
+      changed.map(({ scope }) => toReanalyze(scope.organizationId, scope.sessionId, CHANGED_DELAY_MS)),
+    )
   })
 }
 
@@ -88,9 +90,3 @@ function isAnswered(
   const isRead = version?.analyzerName === name && version.analyzerVersion === present
   return isRead && messages.at(-1)?.own === true
 }
-
-/** The message that is being handled still waits. */
-const again = (organizationId: string, sessionId: string) => ({
-  ...toReanalyze(organizationId, sessionId, CHANGED_DELAY_MS),
-  unlessWaiting: false,
-})

@@ -118,7 +118,6 @@ async function advanceSessions(
   )
   const open = await apply(deps, tx, plans, linked)
   const isMetered = ({ scope }: TurnPlan) => (open.get(scope.sessionId)?.metered ?? 0) > 0
-  // A waiting message has not been read yet, because its turn locks the session first.
   await send(plans.filter(isMetered).map(toMessage))
   await send(plans.filter((plan) => isUnanswered(plan, open)).map(toReanalysis))
   await send(plans.filter(({ scope }) => linked.later.has(scope.sessionId)).map(toNextLook))
@@ -217,7 +216,7 @@ function toNextLook({ scope: { sessionId, organizationId } }: TurnPlan): NewMess
 }
 
 function toMessage({ scope }: TurnPlan): NewMessage {
-  return { ...analyzeMessage(scope, isTerminal(scope.status)), unlessWaiting: true }
+  return { ...analyzeMessage(scope, isTerminal(scope.status)), unless: 'waiting' }
 }
 
 /** True where the customer said something that no response leads to the analysis of. Responses that wait for credits will. */

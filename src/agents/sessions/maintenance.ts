@@ -43,7 +43,7 @@ async function sendToSessions(
   ids: readonly string[],
   type: 'gap_timeout' | 'credits_added',
 ): Promise<void> {
-  await outbox.sendUnlessWaiting(ids.map((id) => sessionMessages.message(id, type)))
+  await outbox.sendUnlessPresent(ids.map((id) => sessionMessages.message(id, type)))
 }
 
 async function purgeExpired(deps: MaintenanceDeps, stopping: AbortSignal): Promise<void> {

@@ -17,7 +17,7 @@ export async function wakeDueSources(deps: Pick<Deps, 'sql' | 'notifier'>): Prom
   const due = await dueSources(deps.sql, AT_ONCE)
   if (due.length === 0) return
   await transactionWithOutbox(deps, (_, outbox) =>
-    outbox.sendUnlessWaiting(
+    outbox.sendUnlessPresent(
       due.map(({ organizationId, id }) => importSourceMessages.message(id, 'read', { organizationId })),
     ),
   )

@@ -33,8 +33,8 @@ const DAY_MS = 24 * 60 * 60_000
 export function createImportSources(deps: SourcesDeps) {
   const { reads, newId, outbound, clock } = deps
   const seal = createSourceSeal(deps.config)
-  const read = (organizationId: string, id: string, delayed: { readonly unlessWaiting: boolean }) =>
-    importSourceMessages.message(id, 'read', { organizationId, ...delayed })
+  const read = (organizationId: string, id: string) =>
+    importSourceMessages.message(id, 'read', { organizationId })
 
   return {
     /** The first look begins at once. @throws AppError 400; 409 `too_many_import_sources` */
@@ -68,7 +68,7 @@ export function createImportSources(deps: SourcesDeps) {
         await store.insertSource(tx, source)
         const inserted = (await store.findSource(tx, source, applicationId)) ?? noSource()
         await also?.(tx, inserted)
-        await outbox.send([read(organizationId, id, { unlessWaiting: false })])
+        await outbox.send([read(organizationId, id)])
         return inserted
       })
       deps.log.info({ organizationId, sourceId: id, provider }, 'import source created')
@@ -110,7 +110,7 @@ export function createImportSources(deps: SourcesDeps) {
         if (!(await store.hastenSource(tx, ref, applicationId))) noSource()
         const row = (await store.findSource(tx, ref, applicationId)) ?? noSource()
         await also?.(tx, row)
-        await outbox.sendUnlessWaiting([read(organizationId, id, { unlessWaiting: true })])
+        await outbox.sendUnlessWaiting([read(organizationId, id)])
         return row
       })
     },
