@@ -76,7 +76,7 @@ async function main([folder, ...widths]: readonly string[]): Promise<void> {
     const { signInUrl } = JSON.parse(await output(['demo', '--json'], env))
     await inBrowser(async (context) => take(context, signInUrl, job))
   } finally {
-    service.kill('SIGTERM')
+    service.kill('SIGINT')
     await service.exited
     rmSync(dataDir, { recursive: true, force: true })
   }

@@ -31,13 +31,15 @@ export function createApp(
     readonly website?: WebsiteOptions
     readonly features?: Features
     readonly warmedUp?: Promise<unknown>
+    readonly draining?: AbortSignal
   } = {},
 ) {
   const features = options.features ?? createFeatures(deps)
   const { config } = deps
   const bodies = createBodyBudget({ maxBytes: config.maxBodyBytesAtOnce, deadlineMs: config.bodyTimeoutMs })
-  return createHttpApp(deps)
-    .use(healthRoutes({ ...deps, warmedUp: options.warmedUp }))
+  const { draining, warmedUp } = options
+  return createHttpApp(deps, draining)
+    .use(healthRoutes({ ...deps, warmedUp, draining }))
     .use(docs({ ...deps, sent: EVENT_TYPES }))
     .use(mediaRoutes(deps, features.playback.isShown))
     .use(uploadEndpoint(features))

@@ -24,6 +24,8 @@ export interface Config {
   readonly role: Role
   readonly host: string
   readonly port: number
+  /** How long a process serves on after SIGTERM. */
+  readonly drainMs: number
   /** Absolute folder of everything kept by an embedded start: PostgreSQL, media, mail, keys. */
   readonly dataDir: string
   /** The keys that all processes share are derived from it. null: each key is created once, in `dataDir/keys`. */
@@ -137,6 +139,7 @@ export function loadConfig(env: Environment): Config {
     role: read.oneOf('ROLE', SETTINGS.ROLE.default),
     host: read.textOrDefault('HOST'),
     port: read.integer('PORT'),
+    drainMs: read.integer('DRAIN_SECONDS') * 1_000,
     dataDir: resolve(read.textOrDefault('DATA_DIR')),
     secretKey: read.secret('SECRET_KEY'),
     publicBaseUrl: read.url('PUBLIC_BASE_URL'),

@@ -26,7 +26,9 @@ export async function serve(env: Environment): Promise<void> {
     shutdown.end(1)
   }
   let servers: StartedServers | null = null
-  endOnSignals(shutdown, log, () => servers?.abandon())
+  // A worker answers only probes, so no proxy has to notice its end.
+  const drainMs = config.role === 'worker' ? 0 : config.drainMs
+  endOnSignals(shutdown, log, { drainMs, abandon: () => servers?.abandon() })
   try {
     const loading = import('./service.ts')
     servers = await startServers(config, log)

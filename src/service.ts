@@ -60,7 +60,11 @@ export async function startService({ config, log, shutdown }: Run, servers: Star
   const { applied, signInToken } = await prepareDatabase(container, servers, { log, signal: shutdown.signal })
   if (shutdown.signal.aborted) return
   let threads: Threads | null = null
-  shutdown.add('threads', BUDGET_MS.threads, () => threads?.stop(BUDGET_MS.threads - FORCE_MS))
+  let stopping: Promise<void> | undefined
+  const stopThreads = () => (stopping ??= threads?.stop(BUDGET_MS.threads - FORCE_MS))
+  shutdown.add('threads', BUDGET_MS.threads, stopThreads)
+  // Workers need no drain: they hand over their actors while requests are still answered.
+  shutdown.draining.addEventListener('abort', () => void stopThreads())
   const warm = Promise.withResolvers<unknown>()
   const features = createFeatures(container)
   const port = listen(container, features, warm.promise, shutdown)
@@ -130,10 +134,11 @@ function listen(
   shutdown: Shutdown,
 ): number {
   const { config } = container
+  const { draining } = shutdown
   const app =
     config.role === 'worker'
-      ? createProbeApp({ ...container, warmedUp })
-      : createApp(container, { features, warmedUp })
+      ? createProbeApp(container, { warmedUp, draining })
+      : createApp(container, { features, warmedUp, draining })
   try {
     // By default two processes could silently share one port.
     app.listen({ hostname: config.host, port: config.port, reusePort: false })
@@ -153,8 +158,11 @@ function listen(
   return server.port ?? config.port
 }
 
-function createProbeApp(container: Container & { readonly warmedUp: Promise<unknown> }) {
-  return createHttpApp(container).use(healthRoutes(container))
+function createProbeApp(
+  container: Container,
+  state: { readonly warmedUp: Promise<unknown>; readonly draining: AbortSignal },
+) {
+  return createHttpApp(container, state.draining).use(healthRoutes({ ...container, ...state }))
 }
 
 function whyNotListening({ host, port }: Config, error: unknown): string {

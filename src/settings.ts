@@ -18,6 +18,12 @@ export const SETTING_GROUPS = {
     },
     HOST: textOr('address', '0.0.0.0', 'The address to listen on.'),
     PORT: integer(3_000, 0, 65_535, 'The port to listen on; 0 picks a free one.'),
+    DRAIN_SECONDS: integer(
+      5,
+      0,
+      600,
+      'Seconds that a process serves on after SIGTERM while `GET /ready` is 503, so that a proxy notices before the port closes. SIGINT (Ctrl-C) ends it without this wait. See [Start and stop](operating.md#start-and-stop).',
+    ),
     DATA_DIR: textOr(
       'folder',
       '.data',

@@ -72,6 +72,7 @@ export async function startProgram(
       DATABASE_POOL_SIZE: '20',
       REDIS_URL: environment.redisUrl,
       DATA_DIR: `${process.env.TMPDIR ?? '/tmp'}/earshot-bench-${process.pid}`,
+      DRAIN_SECONDS: '0',
       RATE_LIMIT_READS: '0',
       RATE_LIMIT_WRITES: '0',
       RATE_LIMIT_AGENT_INGEST: '0',

@@ -58,6 +58,13 @@ const FFMPEG: Tool = {
   brew: ['ffmpeg'],
 }
 
+const HAPROXY: Tool = {
+  what: 'HAProxy',
+  candidates: ['haproxy', '/usr/sbin/haproxy'],
+  apt: ['haproxy'],
+  brew: ['haproxy'],
+}
+
 const JQ: Tool = { what: 'jq', candidates: ['jq'], apt: ['jq'], brew: ['jq'] }
 
 const CURL: Tool = { what: 'curl', candidates: ['curl'], apt: ['curl'], brew: ['curl'] }
@@ -108,6 +115,7 @@ export function providePrograms(root: string, files: readonly string[]): Program
     [FFMPEG, runsCommands || uses(/ffmpeg|recordingActor/i)],
     [ESPEAK, uses(/support\/recognise\.ts/)],
     [POCKETSPHINX, uses(/support\/recognise\.ts/)],
+    [HAPROXY, uses(/haproxy\.cfg/)],
     [JQ, runsCommands],
     [CURL, runsCommands],
   ]

@@ -17,7 +17,7 @@ import { serverVersion } from '../platform/db/server-version.store.ts'
 import { openServers } from '../platform/embedded/servers.ts'
 import { oneLine } from '../platform/lifecycle/start-error.ts'
 import { createLog, type Log } from '../platform/observability/log.ts'
-import { openRedis } from '../platform/redis.ts'
+import { assertRedisWritable, openRedis } from '../platform/redis.ts'
 import { createStorage } from '../platform/storage/create.ts'
 import { examineTranscription } from '../transcribe/examine.ts'
 import type { Input } from './command.ts'
@@ -133,6 +133,7 @@ async function examineRedis(url: string | null, log: Log): Promise<Check> {
         REDIS_BUDGET_MS,
         () => new Error(`no answer within ${REDIS_BUDGET_MS} ms`),
       )
+      await assertRedisWritable(redis)
       const version = /redis_version:(\S+)/.exec(await redis.info('server'))?.[1]
       return { ok: true, detail: `Redis ${version ?? 'of an unknown version'}` }
     } finally {

@@ -19,8 +19,11 @@ const IDLE_SECONDS = 60
 
 export type HttpDeps = Pick<Deps, 'log' | 'metrics' | 'newId' | 'clock' | 'errors'>
 
-/** An Elysia application without routes that does not listen yet. */
-export function createHttpApp(deps: HttpDeps) {
+/**
+ * An Elysia application without routes that does not listen yet. While `draining` is aborted, every answer closes its connection, so that
+ * clients and proxies open the next one to another process.
+ */
+export function createHttpApp(deps: HttpDeps, draining?: AbortSignal) {
   const checkHost = createHostCheck()
   return (
     new Elysia({
@@ -40,7 +43,8 @@ export function createHttpApp(deps: HttpDeps) {
       .wrap((next) => (request: Request) => {
         completeAddress(request)
         const answer: Response | Promise<Response> = next(request) as never
-        return request.method === 'HEAD' ? dated(answer, deps) : answer
+        const complete = request.method === 'HEAD' ? dated(answer, deps) : answer
+        return draining === undefined ? complete : closing(complete, draining)
       })
       // Registered first, so that requests refused by the next hook are logged, too.
       .use(requestLog(deps))
@@ -75,6 +79,12 @@ async function dated(answer: Response | Promise<Response>, { clock }: HttpDeps):
   const response = await answer
   if (!response.headers.has('date')) response.headers.set('date', clock.now().toUTCString())
   return response
+}
+
+function closing(answer: Response | Promise<Response>, draining: AbortSignal): Response | Promise<Response> {
+  if (answer instanceof Promise) return answer.then((response) => closing(response, draining))
+  if (draining.aborted) answer.headers.set('connection', 'close')
+  return answer
 }
 
 /** Interfaces whose answers belong to one caller. Shared caches must not store them (RFC 9111, section 5.2.2). */

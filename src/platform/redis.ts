@@ -11,11 +11,21 @@ const COMMAND_TIMEOUT_MS = 2_000
 /** A connection that does not answer a command in this time was cut silently, and is replaced. */
 const SOCKET_TIMEOUT_MS = 4_000
 
+/**
+ * Answers of a server that takes no writes: a replica after a failover, a full memory, a node of a cluster, a disk that fails. The
+ * address may lead to another server by now, so the connection is opened anew.
+ */
+const REFUSAL = /(?:^|[\s-])(?:READONLY|OOM|MOVED|CLUSTERDOWN|MISCONF) /
+/** The shortest pause between two connections that are opened because of a refusal. */
+const RENEW_MS = 1_000
+const LOG_REFUSAL_MS = 60_000
+
 /** A producer connection to `redis://…`, `rediss://…` or `redis+unix:///path/to.sock`. */
 export function openRedis(url: string, log: Log): Redis {
   return watch(
     new Redis({
       ...endpoint(url),
+      reconnectOnError: renewOnRefusal(log),
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
       commandTimeout: COMMAND_TIMEOUT_MS,
@@ -27,7 +37,24 @@ export function openRedis(url: string, log: Log): Redis {
 
 /** A separate connection for blocking reads. It waits for Redis without a limit. */
 export function openBlockingRedis(url: string, log: Log): Redis {
-  return watch(new Redis({ ...endpoint(url), maxRetriesPerRequest: null }), log)
+  const reconnectOnError = renewOnRefusal(log)
+  return watch(new Redis({ ...endpoint(url), reconnectOnError, maxRetriesPerRequest: null }), log)
+}
+
+/** @returns true if the connection should be opened anew because of the error. The command fails in any case. */
+function renewOnRefusal(log: Log): (error: Error) => boolean {
+  let renewedAt = Number.NEGATIVE_INFINITY
+  let loggedAt = Number.NEGATIVE_INFINITY
+  return ({ message }) => {
+    const now = performance.now()
+    if (!REFUSAL.test(message) || now - renewedAt < RENEW_MS) return false
+    renewedAt = now
+    if (now - loggedAt >= LOG_REFUSAL_MS) {
+      log.warn({ err: message }, 'redis refuses writes: connecting anew')
+      loggedAt = now
+    }
+    return true
+  }
 }
 
 function endpoint(url: string) {
@@ -61,22 +88,39 @@ function watch(redis: Redis, log: Log): Redis {
   return redis
 }
 
-/** True if Redis answers. Waits for a connection that is being opened. Never rejects, and takes at most 2 s. */
+/** True if Redis answers. Waits for a connection that is being opened. Never rejects, and takes at most 4 s. */
 export async function answers(redis: Redis): Promise<boolean> {
-  const connected = Promise.withResolvers<void>()
-  if (redis.status === 'ready') connected.resolve()
-  redis.once('ready', connected.resolve)
-  redis.once('error', connected.resolve)
-  const timer = setTimeout(connected.resolve, COMMAND_TIMEOUT_MS)
   try {
-    await connected.promise
+    await opened(redis)
     await redis.ping()
     return true
   } catch {
     return false
+  }
+}
+
+/** One key in each eighth of the slots of a cluster: a node that has only a part of the slots refuses some of them. */
+const PROBES = ['1', '13', '0', '12', '3', '11', '2', '10'].map((name) => `earshot:ready:${name}`)
+const PROBE_LIFETIME_MS = 10_000
+
+/** Writes a few keys that expire at once. @throws if Redis does not answer, or does not take writes */
+export async function assertRedisWritable(redis: Redis): Promise<void> {
+  await opened(redis)
+  await Promise.all(PROBES.map((key) => redis.set(key, '1', 'PX', PROBE_LIFETIME_MS)))
+}
+
+/** Resolves when a connection that is being opened is open or has failed, after 2 s at the latest. */
+async function opened(redis: Redis): Promise<void> {
+  if (!['wait', 'connecting', 'connect'].includes(redis.status)) return
+  const { promise, resolve } = Promise.withResolvers<void>()
+  redis.once('ready', resolve)
+  redis.once('error', resolve)
+  const timer = setTimeout(resolve, COMMAND_TIMEOUT_MS)
+  try {
+    await promise
   } finally {
     clearTimeout(timer)
-    redis.off('ready', connected.resolve)
-    redis.off('error', connected.resolve)
+    redis.off('ready', resolve)
+    redis.off('error', resolve)
   }
 }

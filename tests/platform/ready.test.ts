@@ -1,5 +1,5 @@
 /** `/ready` reports a store that is not writable, and the check leaves nothing in the store. */
-import { afterAll, afterEach, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, describe, expect, spyOn, test } from 'bun:test'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +11,7 @@ import { createFolderStore } from '../../src/platform/storage/folder.ts'
 import { createS3Store } from '../../src/platform/storage/s3.ts'
 import type { ObjectStore } from '../../src/platform/storage/storage.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { startS3 } from '../support/s3/server.ts'
 
 const scratch = mkdtempSync(join(tmpdir(), 'earshot-ready-'))
@@ -85,6 +86,11 @@ describe('the store on an S3 server', () => {
   }, 300_000)
 })
 
+interface Body {
+  readonly checks: Readonly<Record<string, unknown>>
+  readonly degraded: readonly { readonly since: string }[]
+}
+
 describe('GET /ready', () => {
   let close: () => Promise<void> = async () => {}
   afterEach(() => close())
@@ -100,7 +106,7 @@ describe('GET /ready', () => {
     }
     const ready = async () => {
       const answer = await routes.handle(new Request('http://localhost/ready'))
-      return { status: answer.status, body: (await answer.json()) as { checks: Record<string, unknown> } }
+      return { status: answer.status, body: (await answer.json()) as Body }
     }
     /** Resolves after one more response of the database. */
     return Object.assign(ready, { database: () => container.sql`select 1` })
@@ -138,27 +144,50 @@ describe('GET /ready', () => {
     expect((await ready()).status).toBe(200)
   })
 
-  test('is 503 if the store is not writable, without revealing the cause', async () => {
+  test('is 200 and degraded while the store is not writable, without revealing the cause', async () => {
     const ready = await serve(async () => {
       throw new Error('EROFS: /secret/place')
     })
     const { status, body } = await ready()
-    expect(status).toBe(503)
+    expect(status).toBe(200)
     expect(body).toMatchObject({
-      status: 'not_ready',
+      status: 'degraded',
+      degraded: [{ part: 'storage', effect: expect.stringContaining('Media cannot be stored') }],
       checks: { database: { status: 'ok' }, storage: { status: 'failed', kind: 'folder' } },
     })
     expect(JSON.stringify(body)).not.toContain('secret')
   })
 
-  test('is 503 while the store hangs, without asking it again', async () => {
+  test('is degraded while the store hangs, without asking it again, and says since when', async () => {
     let asked = 0
     const ready = await serve(() => {
       asked += 1
       return new Promise(() => {})
     })
-    expect((await ready()).status).toBe(503)
-    expect((await ready()).status).toBe(503)
+    const [first, second] = [await ready(), await ready()]
+    expect([first.status, second.status]).toEqual([200, 200])
+    expect(second.body.degraded[0]?.since).toBe(first.body.degraded[0]?.since as string)
     expect(asked).toBe(1)
+  }, 300_000)
+
+  test('does not wait for a store that hangs later, and notices it', async () => {
+    let hangs = false
+    const ready = await serve(async () => {
+      if (hangs) await new Promise(() => {})
+    })
+    // Every check of the store counts as too old for the next one.
+    const clock = spyOn(performance, 'now')
+    try {
+      expect((await ready()).body.degraded).toEqual([])
+      hangs = true
+      const later = performance.now() + 60_000
+      clock.mockImplementation(() => later)
+      const started = Date.now()
+      expect((await ready()).body.degraded).toEqual([])
+      expect(Date.now() - started).toBeLessThan(2_000)
+    } finally {
+      clock.mockRestore()
+    }
+    await eventually(async () => (await ready()).body.degraded.length === 1)
   }, 300_000)
 })

@@ -86,6 +86,8 @@ function spawnService(folder: string, options: ServiceOptions): Service {
       DATA_DIR: join(folder, 'data'),
       // Most services end after a few requests.
       WARM_UP: 'false',
+      // Tests have no proxy that must notice the end.
+      DRAIN_SECONDS: '0',
       // One is enough for most tests. Each takes a third of a second of CPU to start.
       WORKER_THREADS: '1',
       ...options.env,

@@ -22,6 +22,8 @@ export interface TcpProxy {
    * the network is good again, only new connections work.
    */
   setLine(line: Line): void
+  /** New connections lead to this port. Open ones stay where they are. */
+  setTarget(port: number): void
   /** Delays every chunk in both directions from now on. */
   setDelay(ms: number): void
   /** Resets all open connections. @returns how many */
@@ -41,6 +43,7 @@ interface Pair {
 export async function startTcpProxy(port: number): Promise<TcpProxy> {
   const pairs = new Set<Pair>()
   let line: Line = 'good'
+  let target = port
   let delayMs = 0
   let refusing = false
   let refused = 0
@@ -49,7 +52,7 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
       refused += 1
       return void near.resetAndDestroy()
     }
-    const pair: Pair = { near, far: connect({ host: '127.0.0.1', port }), line }
+    const pair: Pair = { near, far: connect({ host: '127.0.0.1', port: target }), line }
     pairs.add(pair)
     const end = () => {
       pairs.delete(pair)
@@ -96,6 +99,9 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
     setLine(next) {
       line = next
       if (next !== 'good') for (const pair of pairs) pair.line = next
+    },
+    setTarget(next) {
+      target = next
     },
     setDelay(ms) {
       delayMs = ms

@@ -1,6 +1,9 @@
 /**
  * Stops the parts of a process in order.
  *
+ * SIGTERM comes from a supervisor, which may have a proxy in front of the process. The proxy needs time to notice, so the process
+ * drains first: it announces its end and keeps serving.
+ *
  * The part that started last stops first. Each part has a time budget. A part that exceeds its budget or fails is logged, and the
  * next part stops.
  */
@@ -19,8 +22,12 @@ const SIGNALS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const
 export interface Shutdown {
   /** Aborted when the shutdown begins. */
   readonly signal: AbortSignal
+  /** Aborted when the end is announced. The process serves on for a while. */
+  readonly draining: AbortSignal
   /** Adds a part that stops before the parts that were added earlier. */
   add(name: string, budgetMs: number, stop: () => unknown): void
+  /** Announces the end, and ends the process with exit code 0 after `ms`. A process that is still starting ends at once. */
+  drain(ms: number): void
   /** Stops all parts and exits the process. Further calls have no effect. */
   end(exitCode: number): void
 }
@@ -35,27 +42,44 @@ interface Part {
 export function createShutdown(log: Log, started: Promise<unknown>): Shutdown {
   const parts: Part[] = []
   const begun = new AbortController()
+  const draining = new AbortController()
+  let isUp = false
+  void started.then(() => {
+    isUp = true
+  })
   const run = async (exitCode: number) => {
     await resolvesWithin(started, START_BUDGET_MS)
     for (let part = parts.pop(); part !== undefined; part = parts.pop()) await stopPart(part, log)
     process.exit(exitCode)
   }
+  const end = (exitCode: number) => {
+    if (begun.signal.aborted) return
+    draining.abort()
+    begun.abort()
+    void run(exitCode)
+  }
   return {
     signal: begun.signal,
+    draining: draining.signal,
     add: (name, budgetMs, stop) => void parts.push({ name, budgetMs, stop }),
-    end(exitCode) {
-      if (begun.signal.aborted) return
-      begun.abort()
-      void run(exitCode)
+    drain(ms) {
+      if (!isUp || ms === 0) return end(0)
+      draining.abort()
+      setTimeout(end, ms, 0)
     },
+    end,
   }
 }
 
 /**
- * Ends the process on SIGHUP, SIGINT and SIGTERM, and with exit code 1 on an unhandled error. A second signal calls `abandon`, which
- * must not wait, and exits.
+ * Ends the process on SIGHUP and SIGINT, after `drainMs` on SIGTERM, and with exit code 1 on an unhandled error. A second signal calls
+ * `abandon`, which must not wait, and exits.
  */
-export function endOnSignals(shutdown: Shutdown, log: Log, abandon: () => void): void {
+export function endOnSignals(
+  shutdown: Shutdown,
+  log: Log,
+  { drainMs, abandon }: { readonly drainMs: number; readonly abandon: () => void },
+): void {
   let first: number | null = null
   for (const [signal, number] of Object.entries(SIGNALS)) {
     process.on(signal, () => {
@@ -67,7 +91,8 @@ export function endOnSignals(shutdown: Shutdown, log: Log, abandon: () => void):
       }
       first = now
       log.info({ signal }, 'stopping')
-      shutdown.end(0)
+      if (signal === 'SIGTERM') shutdown.drain(drainMs)
+      else shutdown.end(0)
     })
   }
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {

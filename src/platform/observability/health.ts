@@ -2,12 +2,14 @@
  * Liveness, readiness and metrics of this process.
  *
  * `/health` uses no dependency, so a database outage does not cause restarts of healthy processes. `/ready` checks every
- * dependency of this process and names it.
+ * dependency of this process and names it. It is 503 only while requests cannot be answered: without the database, or while the
+ * process drains before its end.
  */
 import { Elysia } from 'elysia'
 import { AggregatorRegistry } from 'prom-client'
 import { MIGRATIONS } from '../../../sql/migrations.ts'
 import type { Config } from '../../config.ts'
+import type { Clock } from '../clock.ts'
 import { cachedFor } from '../concurrency/cached.ts'
 import { resolvesWithin, withTimeout } from '../concurrency/timeout.ts'
 import { assertMigrated } from '../db/migrate.ts'
@@ -16,8 +18,9 @@ import type { Servers } from '../lifecycle/servers.ts'
 import { oneLine } from '../lifecycle/start-error.ts'
 import { textResponse } from '../net/compression.ts'
 import { readOnly } from '../net/methods.ts'
-import type { Redis } from '../redis.ts'
+import { assertRedisWritable, type Redis } from '../redis.ts'
 import type { ObjectStore } from '../storage/storage.ts'
+import { createPart, type Degraded, type Part } from './degraded.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -34,6 +37,9 @@ interface HealthDeps {
   readonly storage: Pick<ObjectStore, 'name' | 'assertWritable'>
   readonly metrics: Metrics
   readonly log: Log
+  readonly clock: Clock
+  /** Aborted when the process begins to drain before its end. */
+  readonly draining?: AbortSignal | undefined
   /** Resolves when the process has warmed up. `/ready` waits for it, but not longer than for its checks. */
   readonly warmedUp?: Promise<unknown> | undefined
 }
@@ -46,26 +52,20 @@ interface Check {
 
 /** `GET /health`, `GET /ready` and `GET /metrics`. */
 export function healthRoutes(deps: HealthDeps) {
-  const { storage } = deps
-  const assertWritable = cachedFor(STORAGE_CHECK_EVERY_MS, () =>
-    storage.assertWritable(AbortSignal.timeout(CHECK_BUDGET_MS)),
-  )
+  const parts = createParts(deps)
   const hidden = { detail: { hide: true } }
   return new Elysia({ name: 'health' })
     .get('/health', () => json(200, { status: 'ok' }), hidden)
     .get(
       '/ready',
       async () => {
-        const [checks] = await Promise.all([
-          runChecks(deps, assertWritable),
+        const [{ checks, degraded, canAnswer }] = await Promise.all([
+          runChecks(deps, parts),
           deps.warmedUp === undefined ? null : resolvesWithin(deps.warmedUp, CHECK_BUDGET_MS),
         ])
-        const isReady = Object.values(checks).every(({ status }) => status === 'ok')
-        return json(isReady ? 200 : 503, {
-          status: isReady ? 'ready' : 'not_ready',
-          role: deps.config.role,
-          checks,
-        })
+        const status = statusOf(deps.draining?.aborted === true, canAnswer, degraded)
+        const isReady = status === 'ready' || status === 'degraded'
+        return json(isReady ? 200 : 503, { status, role: deps.config.role, checks, degraded })
       },
       hidden,
     )
@@ -75,27 +75,75 @@ export function healthRoutes(deps: HealthDeps) {
     .all('/metrics', readOnly, hidden)
 }
 
-async function runChecks(
-  deps: HealthDeps,
-  assertWritable: () => Promise<void>,
-): Promise<Readonly<Record<string, Check>>> {
-  const { servers, sql, redis, notifier } = deps
-  const database = 'url' in servers.database ? 'PostgreSQL' : 'PostgreSQL (embedded)'
-  const [databaseCheck, migrations, redisCheck, storage] = await Promise.all([
-    check(deps, database, () => sql`select 1`),
-    check(deps, `${MIGRATIONS.length} migrations`, () => assertMigrated(sql, MIGRATIONS)),
-    redis === null ? null : check(deps, redisKind(servers.redis), () => redis.ping()),
-    check(deps, STORAGE_KINDS[deps.storage.name], assertWritable),
-  ])
+function statusOf(isDraining: boolean, canAnswer: boolean, degraded: readonly Degraded[]) {
+  if (isDraining) return 'draining'
+  if (!canAnswer) return 'not_ready'
+  return degraded.length > 0 ? 'degraded' : 'ready'
+}
+
+interface Parts {
+  readonly redis: Part | null
+  readonly storage: Part
+}
+
+function createParts({ redis, storage, clock, log }: HealthDeps): Parts {
+  const assertWritable = cachedFor(STORAGE_CHECK_EVERY_MS, () =>
+    storage.assertWritable(AbortSignal.timeout(CHECK_BUDGET_MS)),
+  )
+  const part = (name: string, effect: string, ask: () => Promise<void>) =>
+    createPart({
+      name,
+      effect,
+      ask,
+      budgetMs: CHECK_BUDGET_MS,
+      now: () => clock.now(),
+      onFailure: (error) => log.warn({ check: name, err: oneLine(error) }, 'degraded'),
+    })
+  const withoutRedis =
+    'Workers find new work a few seconds later, and each process counts rate limits alone. Nothing is lost.'
+  const withoutStorage =
+    'Media cannot be stored: requests that bring media fail, and are sent again. Everything else works.'
   return {
-    database: databaseCheck,
-    migrations,
-    storage,
-    ...(redisCheck === null ? {} : { redis: redisCheck }),
-    // The notifier has no connection of its own to ask: it is as well as the server that it sends through.
-    notifier: { status: (redisCheck ?? databaseCheck).status, kind: notifier.name },
+    redis: redis === null ? null : part('redis', withoutRedis, () => assertRedisWritable(redis)),
+    storage: part('storage', withoutStorage, assertWritable),
   }
 }
+
+/** What the checks found. `canAnswer`: the database works, so requests can be answered. */
+interface Outcome {
+  readonly checks: Readonly<Record<string, Check>>
+  readonly degraded: readonly Degraded[]
+  readonly canAnswer: boolean
+}
+
+async function runChecks(deps: HealthDeps, parts: Parts): Promise<Outcome> {
+  const { servers, sql, notifier } = deps
+  const databaseKind = 'url' in servers.database ? 'PostgreSQL' : 'PostgreSQL (embedded)'
+  const [database, migrations, redis, storage] = await Promise.all([
+    check(deps, databaseKind, () => sql`select 1`),
+    check(deps, `${MIGRATIONS.length} migrations`, () => assertMigrated(sql, MIGRATIONS)),
+    parts.redis?.state() ?? null,
+    parts.storage.state(),
+  ])
+  const redisCheck = parts.redis === null ? null : asCheck(redis, redisKind(servers.redis))
+  return {
+    checks: {
+      database,
+      migrations,
+      storage: asCheck(storage, STORAGE_KINDS[deps.storage.name]),
+      ...(redisCheck === null ? {} : { redis: redisCheck }),
+      // The notifier has no connection of its own to ask: it is as well as the server that it sends through.
+      notifier: { status: (redisCheck ?? database).status, kind: notifier.name },
+    },
+    degraded: [redis, storage].filter((part) => part !== null),
+    canAnswer: database.status === 'ok' && migrations.status === 'ok',
+  }
+}
+
+const asCheck = (degraded: Degraded | null, kind: string): Check => ({
+  status: degraded === null ? 'ok' : 'failed',
+  kind,
+})
 
 const STORAGE_KINDS = { folder: 'folder', s3: 'S3' } as const
 
