@@ -1,21 +1,20 @@
 /** Sends one client its events, from where it begins until it is gone, may no longer read, or reads too slowly. */
 import type { Clock } from '../platform/clock.ts'
-import { type Change, changeText, heartbeatText, retryText, startText } from './event.rules.ts'
+import { heartbeatText, startText } from './event.rules.ts'
 import type { Feed } from './feeds.ts'
+import type { Part } from './log.ts'
 import type { StartType } from './model.ts'
 import type { ResponseStream } from './response-stream.ts'
 
 const HEARTBEAT_MS = 15_000
-/** Numbers that one page covers. */
-const PAGE = 500
 
 export interface ClientDeps {
   readonly clock: Clock
   readonly heartbeatMs?: number | undefined
   /** Ends the stream of a caller whose credential is no longer good. */
   readonly isAdmitted: () => Promise<boolean>
-  /** The changes that the caller may see now. At most `upTo - after`. */
-  readonly read: (feed: Feed, after: number, upTo: number) => Promise<readonly Change[]>
+  /** The next events that the caller may see now. */
+  readonly read: (feed: Feed, after: number) => Promise<Part>
 }
 
 export interface ClientStart {
@@ -33,10 +32,12 @@ export async function sendChanges(
   response: ResponseStream,
   from: ClientStart,
 ): Promise<End> {
-  const { generation } = feed
+  let { generation } = feed
   let { position } = from
+  const isLost = () => generation !== feed.generation || position < feed.lostSeq
   const begin = async (type: StartType) => {
-    position = Math.max(position, feed.lastSeq)
+    position = generation === feed.generation ? Math.max(position, feed.lastSeq) : feed.lastSeq
+    generation = feed.generation
     await response.write(startText(type, generation, position, clock.now()))
   }
   if (from.start !== 'resume') await begin(from.start)
@@ -44,15 +45,14 @@ export async function sendChanges(
     const { changed } = feed
     if (response.ended.aborted) return 'gone'
     if (!feed.isOpen) return 'closed'
-    if (position < feed.lostSeq) await begin('reset')
+    if (isLost()) await begin('reset')
     else if (position < feed.lastSeq) {
       if (!(await isAdmitted())) return 'refused'
-      const upTo = Math.min(feed.lastSeq, position + PAGE)
-      const changes = await read(feed, position, upTo)
+      const { text, upTo } = await read(feed, position)
       // Entries that were deleted before they were read.
-      if (position < feed.lostSeq) continue
+      if (isLost()) continue
       position = upTo
-      if (changes.length > 0) await response.write(changes.map((one) => changeText(generation, one)).join(''))
+      if (text !== '') await response.write(text)
     } else if (await isQuiet(changed, response.ended, heartbeatMs)) {
       if (!(await isAdmitted())) return 'refused'
       await response.write(heartbeatText(generation, position))
@@ -74,6 +74,3 @@ async function isQuiet(changed: Promise<void>, ended: AbortSignal, ms: number): 
     ended.removeEventListener('abort', end)
   }
 }
-
-/** What a client reads first: proxies then pass the answer on. */
-export const opening = (retryMs: number): string => `: earshot\n${retryText(retryMs)}`

@@ -4,19 +4,11 @@ import type { Query, Tx } from '../platform/db/pool.ts'
 import type { Change, StreamState } from './event.rules.ts'
 
 /** Entries that one statement numbers. */
-const NUMBERED_TOGETHER = 1_000
-
-export interface OpenedStream extends StreamState {
-  readonly isComplete: boolean
-}
+export const NUMBERED_TOGETHER = 2_000
 
 /** Makes the triggers write entries of the organization. After a time without entries, everything before is lost. */
-export async function openStream(
-  query: Query,
-  organizationId: string,
-  generation: string,
-): Promise<OpenedStream> {
-  const [row] = await query<OpenedStream[]>`
+export async function openStream(query: Query, organizationId: string, generation: string): Promise<void> {
+  await query`
     insert into event_stream as s (organization_id, generation)
     values (${organizationId}, ${generation})
     on conflict (organization_id) do update set
@@ -24,26 +16,7 @@ export async function openStream(
       is_active = true,
       is_complete = s.is_complete and s.is_active,
       last_seq = case when s.is_active then s.last_seq else s.last_seq + 1 end,
-      lost_seq = case when s.is_active then s.lost_seq else s.last_seq + 1 end
-    returning s.generation, s.last_seq as "lastSeq", s.lost_seq as "lostSeq", s.is_complete as "isComplete"`
-  if (row === undefined) throw new Error('no row of the event stream')
-  return row
-}
-
-/** The number of a transaction that began after every transaction that could miss the stream. */
-export async function transactionNumber(query: Query): Promise<string> {
-  const [row] = await query<{ number: string }[]>`select pg_current_xact_id()::text as number`
-  return row?.number ?? '0'
-}
-
-/** Whether every transaction of this database before `number` has ended. */
-export async function hasEndedBefore(query: Query, number: string): Promise<boolean> {
-  const [row] = await query<{ ended: boolean }[]>`
-    select not exists (
-      select from pg_stat_activity
-      where datname = current_database() and age(backend_xid) > age(${number}::text::xid8::xid)
-    ) as ended`
-  return row?.ended ?? false
+      lost_seq = case when s.is_active then s.lost_seq else s.last_seq + 1 end`
 }
 
 export async function completeStream(query: Query, organizationId: string): Promise<void> {
@@ -53,17 +26,28 @@ export async function completeStream(query: Query, organizationId: string): Prom
 export interface CurrentStream extends StreamState {
   readonly organizationId: string
   readonly isActive: boolean
+  /** Every transaction that could leave out an entry has ended. */
+  readonly isComplete: boolean
   /** Some entries have no number yet. */
   readonly isWaiting: boolean
 }
 
-/** Those of the organizations that exist. */
+/**
+ * The generation that clients see. It changes with the history of the database: after a failover that lost commits, or from a restored
+ * backup, the stream gives its newest numbers again.
+ */
+const generation = (query: Query) => query`substr(md5(s.generation || ' ' || history.epoch), 1, 8)`
+/** Computed once for a statement. */
+const history = (query: Query) => query`(select event_stream_epoch() as epoch offset 0) history`
+
+/** Those of the organizations that exist. Locks nothing. */
 export function currentStreams(query: Query, organizationIds: readonly string[]) {
   return query<CurrentStream[]>`
-    select s.organization_id as "organizationId", s.generation, s.last_seq as "lastSeq", s.lost_seq as "lostSeq",
-      s.is_active as "isActive",
+    select s.organization_id as "organizationId", ${generation(query)} as generation, s.last_seq as "lastSeq",
+      s.lost_seq as "lostSeq", s.is_active as "isActive", s.is_complete as "isComplete",
       exists (select from event_stream_entry e where e.organization_id = s.organization_id and e.seq is null) as "isWaiting"
     from event_stream s
+    cross join ${history(query)}
     where s.organization_id = any(${organizationIds as string[]}::uuid[])`
 }
 
@@ -75,15 +59,15 @@ export async function touchStreams(query: Query, organizationIds: readonly strin
 }
 
 /**
- * Numbers the oldest committed entries in the order in which they were written. Processes take turns at the row of the stream.
- * @returns the newest number; null if there is no stream
+ * Numbers the oldest committed entries in the order in which they were written.
+ * @returns how many; null if another process is numbering, or there is no stream
  */
 export async function numberEntries(tx: Tx, organizationId: string): Promise<number | null> {
   const [stream] = await tx<{ lastSeq: number }[]>`
-    select last_seq as "lastSeq" from event_stream where organization_id = ${organizationId} for update`
+    select last_seq as "lastSeq" from event_stream where organization_id = ${organizationId} for update skip locked`
   if (stream === undefined) return null
   // A statement of its own: what another process has numbered meanwhile has its number in this snapshot.
-  const [row] = await tx<{ lastSeq: number }[]>`
+  const [row] = await tx<{ count: number }[]>`
     with unnumbered as (
       select e.id, row_number() over (order by e.id) as number
       from (
@@ -100,37 +84,68 @@ export async function numberEntries(tx: Tx, organizationId: string): Promise<num
     )
     update event_stream s set last_seq = greatest(s.last_seq, (select max(seq) from numbered))
     where s.organization_id = ${organizationId}
-    returning s.last_seq as "lastSeq"`
-  return row?.lastSeq ?? null
+    returning (select count(*)::int from numbered) as count`
+  return row?.count ?? null
 }
 
-/** A part of the log, and who may see it. */
-export interface WantedChanges {
-  readonly organizationId: string
-  readonly after: number
-  readonly upTo: number
-  readonly limit: number
-  /** Ids of the applications whose conversations the viewer may see. */
-  readonly applications: PendingQuery<Row[]>
-  /** A condition on a recording `r` that names the organization. */
-  readonly visible: PendingQuery<Row[]>
+export interface LogPart {
+  /** The stream in the snapshot in which the entries were read; null if there is none. */
+  readonly stream: (StreamState & { readonly isActive: boolean }) | null
+  /** Oldest first. */
+  readonly entries: readonly Change[]
 }
 
-/** Oldest first. */
-export function readChanges(query: Query, wanted: WantedChanges) {
-  return query<Change[]>`
-    select e.seq, e.type, e.application_id as "applicationId", e.session_id as "sessionId", e.signal_id as "signalId",
+type PartRow = NonNullable<LogPart['stream']> & (Change | (Omit<Change, 'seq'> & { readonly seq: null }))
+
+/** Entries after number `after` and up to number `upTo`, whoever may see them. */
+export async function readEntries(
+  query: Query,
+  organizationId: string,
+  after: number,
+  upTo: number,
+): Promise<LogPart> {
+  const rows = await query<PartRow[]>`
+    select ${generation(query)} as generation, s.last_seq as "lastSeq", s.lost_seq as "lostSeq", s.is_active as "isActive",
+      e.seq, e.type, e.application_id as "applicationId", e.session_id as "sessionId", e.signal_id as "signalId",
       e.feedback_source_id as "feedbackSourceId", e.feedback_record_id as "feedbackRecordId", e.recording_id as "recordingId",
       e.occurred_at as "occurredAt"
-    from event_stream_entry e
-    where e.organization_id = ${wanted.organizationId} and e.seq > ${wanted.after} and e.seq <= ${wanted.upTo}
-      and (e.application_id is null or e.application_id = any(array(${wanted.applications})))
-      and (
-        e.recording_id is null
-        or exists (select from recording r where r.id = e.recording_id and ${wanted.visible})
-      )
-    order by e.seq
-    limit ${wanted.limit}`
+    from event_stream s
+    cross join ${history(query)}
+    left join event_stream_entry e on e.organization_id = s.organization_id and e.seq > ${after} and e.seq <= ${upTo}
+    where s.organization_id = ${organizationId}
+    order by e.seq`
+  const entries = rows.flatMap(({ generation: _, lastSeq, lostSeq, isActive, ...entry }) =>
+    entry.seq === null ? [] : [entry as Change],
+  )
+  return { stream: rows[0] ?? null, entries }
+}
+
+/** What decides who may see entries, by id. */
+export interface Guarded {
+  readonly applications: readonly string[]
+  readonly recordings: readonly string[]
+}
+
+/**
+ * Those that a viewer may see now.
+ * @param applications ids of the applications whose conversations the viewer may see
+ * @param visible a condition on a recording `r` that names the organization
+ */
+export async function readVisible(
+  query: Query,
+  guarded: Guarded,
+  applications: PendingQuery<Row[]>,
+  visible: PendingQuery<Row[]>,
+): Promise<Guarded> {
+  const [row] = await query<{ applications: string[]; recordings: string[] }[]>`
+    select
+      array(
+        select a.id from unnest(${guarded.applications as string[]}::uuid[]) a (id) where a.id = any(array(${applications}))
+      ) as applications,
+      array(
+        select r.id from recording r where r.id = any(${guarded.recordings as string[]}::uuid[]) and ${visible}
+      ) as recordings`
+  return row ?? { applications: [], recordings: [] }
 }
 
 /** Stops the writing of entries for organizations without a client since then. Works on the whole service. */

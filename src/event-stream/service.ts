@@ -5,26 +5,19 @@
  * client that connects again, to any process, goes on behind the event that it saw last.
  */
 import { Gauge } from 'prom-client'
-import type { Conversations } from '../agents/reads/service.ts'
 import type { Deps } from '../container.ts'
-import type { Folders, Viewer } from '../folders/service.ts'
-import { asCaller } from '../platform/concurrency/caller.ts'
-import { createFairQueue } from '../platform/concurrency/fair-queue.ts'
+import type { Viewer } from '../folders/service.ts'
 import { AppError } from '../platform/errors.ts'
 import { counterOf, type Metrics } from '../platform/observability/metrics.ts'
-import { type ClientStart, opening, sendChanges } from './client.ts'
-import { type Change, retryText, startOf } from './event.rules.ts'
+import { type End, sendChanges } from './client.ts'
+import { retryText, startOf } from './event.rules.ts'
 import { createFeeds, type Feed } from './feeds.ts'
-import * as store from './log.store.ts'
+import { createEventLog, type LogDeps } from './log.ts'
 import { createResponseStream, type ResponseStream, SlowClient } from './response-stream.ts'
 
 export type EventStream = ReturnType<typeof createEventStream>
 
-export interface EventStreamDeps
-  extends Pick<Deps, 'sql' | 'reads' | 'servers' | 'clock' | 'log' | 'metrics'> {
-  readonly folders: Pick<Folders, 'visibleRecording'>
-  readonly conversations: Pick<Conversations, 'readableApplications'>
-}
+export type EventStreamDeps = LogDeps & Pick<Deps, 'sql' | 'servers' | 'clock' | 'log' | 'metrics'>
 
 /** Connections of this process. */
 export const MOST_STREAMS = { ofOrganization: 100, inAll: 1_000 } as const
@@ -34,14 +27,15 @@ export interface StreamOptions {
   readonly timeoutMs?: number
 }
 
-/** Pages that are read at the same time. */
-const PLACES = 3
-/** Before a client connects again: after a lost connection, and after one that was slow. */
-const RETRY_MS = { lost: 3_000, slow: 15_000 } as const
-/** Clients of a process that stops come back at different times. */
-const SPREAD_MS = { from: 500, to: 4_000 } as const
-/** A transaction that looked before the log was active writes no entries. Longer than a transaction lasts. */
-const COMPLETION_MS = 65_000
+/**
+ * Before a client connects again. Each client has another pause, so that those of a process that crashed do not come back together.
+ */
+const RETRY_MS = { from: 500, to: 5_000 } as const
+/** The same for clients that were too slow. */
+const SLOW_RETRY_MS = { from: 10_000, to: 20_000 } as const
+
+const pauseWithin = ({ from, to }: { readonly from: number; readonly to: number }) =>
+  retryText(Math.round(from + Math.random() * (to - from)))
 
 /** The caller, with a check that the credential is still good for the same organization. */
 export interface Caller {
@@ -50,9 +44,9 @@ export interface Caller {
 }
 
 export function createEventStream(deps: EventStreamDeps, options: StreamOptions = {}) {
-  const { sql, reads, clock, log, metrics } = deps
+  const { clock, log, metrics } = deps
   const feeds = createFeeds(deps)
-  const places = createFairQueue({ places: PLACES })
+  const events = createEventLog(deps, feeds)
   const responses = new Map<
     ResponseStream,
     { readonly organizationId: string; readonly done: Promise<void> }
@@ -65,54 +59,26 @@ export function createEventStream(deps: EventStreamDeps, options: StreamOptions 
   })
   const open = openStreams(metrics)
 
-  /** Clients with the same rights share a page. */
-  function read(viewer: Viewer, feed: Feed, after: number, upTo: number): Promise<readonly Change[]> {
-    const { organizationId } = viewer
-    const userId = viewer.kind === 'user' ? viewer.userId : null
-    const key = `${userId} ${after} ${upTo}`
-    const known = feed.pages.get(key)
-    if (known !== undefined) return known
-    const readPage = () =>
-      store.readChanges(reads, {
-        ...{ organizationId, after, upTo, limit: upTo - after },
-        applications: deps.conversations.readableApplications(reads, { organizationId, userId }, undefined),
-        visible: deps.folders.visibleRecording(reads, viewer),
-      })
-    // It may begin when a page of another organization has ended.
-    const page = places.run(organizationId, () => asCaller(organizationId, readPage))
-    feed.pages.set(key, page)
-    // Rights may change: only a page that is being read is shared.
-    const forget = () => void feed.pages.delete(key)
-    page.then(forget, forget)
-    return page
-  }
-
-  /** Waits until no transaction can leave out an entry any more. */
-  async function untilComplete(organizationId: string, ended: AbortSignal): Promise<void> {
-    const number = await store.transactionNumber(sql)
-    const deadline = performance.now() + COMPLETION_MS
-    for (let pauseMs = 5; !(await store.hasEndedBefore(sql, number)); pauseMs = Math.min(2 * pauseMs, 500)) {
-      if (performance.now() > deadline) return
-      await Bun.sleep(pauseMs)
-      if (ended.aborted) return
-    }
-    await store.completeStream(sql, organizationId)
-  }
-
-  async function serve({ viewer, isAdmitted }: Caller, lastEventId: string | null, response: ResponseStream) {
-    const { organizationId } = viewer
-    const generation = crypto.randomUUID().slice(0, 8)
-    const opened = await store.openStream(sql, organizationId, generation)
-    const feed = feeds.join({ ...opened, organizationId })
+  async function serve(
+    { viewer, isAdmitted }: Caller,
+    lastEventId: string | null,
+    response: ResponseStream,
+  ): Promise<End> {
+    const feed = feeds.join(viewer.organizationId)
     try {
-      await response.write(opening(RETRY_MS.lost))
-      if (!opened.isComplete) await untilComplete(organizationId, response.ended)
-      // Numbers waiting entries first, so that none of them is skipped or sent twice.
+      await response.write(`: earshot\n${pauseWithin(RETRY_MS)}`)
+      await Promise.race([feed.opened, aborted(response.ended)])
+      if (response.ended.aborted) return 'gone'
+      // Clients that come together share it. Another process may have numbered what this client saw there.
       await feeds.look(feed)
-      const start: ClientStart = startOf({ ...opened, lastSeq: feed.lastSeq }, lastEventId)
-      const page = (of: Feed, after: number, upTo: number) => read(viewer, of, after, upTo)
-      const client = { clock, heartbeatMs: options.heartbeatMs, isAdmitted, read: page }
-      return await sendChanges(client, feed, response, start)
+      const start = startOf(feed, lastEventId)
+      const read = (of: Feed, after: number) => events.read(viewer, of, after)
+      return await sendChanges(
+        { clock, heartbeatMs: options.heartbeatMs, isAdmitted, read },
+        feed,
+        response,
+        start,
+      )
     } finally {
       feeds.leave(feed)
     }
@@ -122,12 +88,12 @@ export function createEventStream(deps: EventStreamDeps, options: StreamOptions 
     const { organizationId } = caller.viewer
     try {
       ends.inc({ reason: await serve(caller, lastEventId, response) })
-      response.close(retryText(RETRY_MS.lost))
+      response.close(pauseWithin(RETRY_MS))
     } catch (error) {
       const isSlow = error instanceof SlowClient
       ends.inc({ reason: isSlow ? 'slow' : 'failed' })
       if (!isSlow) log.warn({ err: error, organizationId }, 'event stream failed')
-      response.close(retryText(RETRY_MS.slow))
+      response.close(pauseWithin(SLOW_RETRY_MS))
     } finally {
       responses.delete(response)
       open.dec()
@@ -159,15 +125,18 @@ export function createEventStream(deps: EventStreamDeps, options: StreamOptions 
     async stop(): Promise<void> {
       isStopping = true
       const left = [...responses]
-      for (const [response] of left) {
-        const spread = SPREAD_MS.from + Math.random() * (SPREAD_MS.to - SPREAD_MS.from)
-        response.close(retryText(Math.round(spread)))
-      }
+      for (const [response] of left) response.close(pauseWithin(RETRY_MS))
       await Promise.all(left.map(([, { done }]) => done))
       await feeds.stop()
     },
   }
 }
+
+const aborted = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 
 /** A process may build its features more than once over the same metrics. */
 function openStreams({ registry }: Pick<Metrics, 'registry'>): Gauge {

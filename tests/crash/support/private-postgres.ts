@@ -2,7 +2,7 @@
  * A PostgreSQL server of one test, which may stop, crash and start again on the same data and the same port. What it has
  * committed survives as in production: only `fsync` is off, since the machine itself does not crash here.
  */
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from '../../../src/platform/db/pool.ts'
@@ -18,6 +18,10 @@ export interface PrivatePostgres {
   readonly url: string
   /** Stops the server and starts it again; resolves when it answers. */
   restart(mode: StopMode): Promise<void>
+  /** Keeps a copy of the data, as a standby that falls behind from now on has it. */
+  fallBehind(): Promise<void>
+  /** The server is gone, and the standby takes its place: what was committed since `fallBehind` is lost. */
+  failOver(): Promise<void>
   /** Ends it and removes its folder. */
   stop(): Promise<void>
 }
@@ -75,6 +79,22 @@ export async function startPrivatePostgres(port: number): Promise<PrivatePostgre
     async restart(mode) {
       await end(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
       child = await launch()
+    },
+    async fallBehind() {
+      await end('SIGINT')
+      // With owner and rights.
+      if ((await Bun.spawn(['cp', '-a', data, `${data}-standby`]).exited) !== 0) throw new Error('cp failed')
+      child = await launch()
+    },
+    async failOver() {
+      await end('SIGQUIT')
+      rmSync(data, { recursive: true })
+      renameSync(`${data}-standby`, data)
+      writeFileSync(join(data, 'standby.signal'), '')
+      child = await launch()
+      const sql = connect({ url }, { max: 1, applicationName: 'test-promotion' })
+      await sql`select pg_promote()`
+      await sql.end({ timeout: 0 })
     },
     async stop() {
       await end('SIGQUIT')

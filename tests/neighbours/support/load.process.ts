@@ -29,7 +29,7 @@ async function sendInTurn(): Promise<void> {
 }
 
 async function send(index: number): Promise<void> {
-  const { method, path, headers } = load.requests[index] ?? { method: 'GET', path: '/', headers: {} }
+  const { method, path, headers, leaveMs } = load.requests[index] ?? { method: 'GET', path: '/', headers: {} }
   const body = bodies[index]
   let outcome = 'lost'
   try {
@@ -37,8 +37,10 @@ async function send(index: number): Promise<void> {
       method,
       headers: { ...headers },
       ...(body === undefined ? {} : { body }),
+      ...(leaveMs === undefined ? {} : { signal: AbortSignal.timeout(leaveMs) }),
       decompress: false,
     } as RequestInit)
+    if (leaveMs !== undefined) outcome = String(response.status)
     await response.arrayBuffer()
     outcome = String(response.status)
   } catch {}

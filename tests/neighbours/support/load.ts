@@ -8,6 +8,8 @@ export interface LoadRequest {
   readonly body?: string
   /** The body is base64 of the bytes to send. */
   readonly base64?: boolean
+  /** The client leaves after this time, whatever it has received. */
+  readonly leaveMs?: number
 }
 
 export interface Load {

@@ -124,7 +124,10 @@ export async function compare(
   for (let pair = 0; pair < pairs; pair++) {
     const requests = await attack.requests(neighbours, pair)
     const attacked = await window(neighbours, attack, requests, null)
-    const refused = requests.map((one) => ({ ...one, headers: { ...one.headers, ...WRONG } }))
+    const refused = requests.map(({ leaveMs: _, ...one }) => ({
+      ...one,
+      headers: { ...one.headers, ...WRONG },
+    }))
     const perSecond = (attacked.sent.sent * 1_000) / WINDOW_MS
     const calm = await window(neighbours, { ...attack, repeats: true }, refused, perSecond)
     // Otherwise it would not be the load that it is compared with.
