@@ -16,8 +16,9 @@ import { ACTOR_KINDS } from './messages/all.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { createRequestWork } from './platform/concurrency/request-work.ts'
 import type { RequestWork } from './platform/concurrency/work.ts'
-import { shareFairly } from './platform/db/fair-reads.ts'
+import { shareFairly } from './platform/db/fair-connections.ts'
 import { connect, type Query, type Sql } from './platform/db/pool.ts'
+import { objectBusy } from './platform/db/sqlstate.ts'
 import type { ErrorCatalogue } from './platform/errors.ts'
 import { type NewId, newId } from './platform/ids.ts'
 import type { Servers } from './platform/lifecycle/servers.ts'
@@ -34,6 +35,7 @@ export type { Servers }
 export interface Deps {
   readonly config: Config
   readonly servers: Servers
+  /** In turns by organization, and by the object that a request changes. */
   readonly sql: Sql
   /** For reads that are shown to a caller, in turns by organization. Its connections prefer index plans and cannot write. */
   readonly reads: Query
@@ -61,9 +63,14 @@ export interface Container extends Deps {
 export interface ContainerOptions {
   /** For worker threads: their turns are done over where the database loses the last of them in a crash. */
   readonly redoable?: boolean
+  /** For the process that answers requests: the longest wait for a lock. Null: as long as a statement may take. */
+  readonly lockTimeoutMs?: number | null
   /** Text processes to share. Absent: the container creates its own. */
   readonly textWork?: TextProcesses | undefined
 }
+
+/** Transactions of one organization that run or wait, and the longest wait of each. */
+const [MAX_TRANSACTIONS, MAX_WAIT_MS] = [1_000, 10_000]
 
 /** Connections for reads, in addition to `DATABASE_POOL_SIZE`. They open when first needed. */
 function readPoolSize(poolSize: number): number {
@@ -75,14 +82,23 @@ export function createContainer(
   config: Config,
   servers: Servers,
   name: string,
-  { redoable = false, textWork = createTextProcesses() }: ContainerOptions = {},
+  { redoable = false, lockTimeoutMs = null, textWork = createTextProcesses() }: ContainerOptions = {},
 ): Container {
   const log = createLog(config.logLevel, name)
-  const sql = connect(servers.database, {
+  const pool = connect(servers.database, {
     max: config.databasePoolSize,
     applicationName: name,
     redoable,
+    lockTimeoutMs,
     statementTimeoutMs: config.databaseStatementTimeoutMs,
+  })
+  const sql = shareFairly(pool, {
+    places: config.databasePoolSize,
+    share: 'asMuchAsItLeaves',
+    maxOfCaller: MAX_TRANSACTIONS,
+    maxWaitMs: MAX_WAIT_MS,
+    refusal: objectBusy,
+    byKey: true,
   })
   const readConnections = readPoolSize(config.databasePoolSize)
   const readPool = connect(servers.database, {
@@ -101,7 +117,7 @@ export function createContainer(
     config,
     servers,
     sql,
-    reads: shareFairly(readPool, readConnections),
+    reads: shareFairly(readPool, { places: readConnections }),
     redis,
     notifier,
     storage,
@@ -124,7 +140,7 @@ export function createContainer(
       textWork.close()
       requestWork.close()
       redis?.disconnect()
-      await Promise.all([sql.end({ timeout: 5 }), readPool.end({ timeout: 5 })])
+      await Promise.all([pool.end({ timeout: 5 }), readPool.end({ timeout: 5 })])
     },
   }
 }

@@ -41,6 +41,9 @@ const BUDGET_MS = { requests: 10_000, threads: 15_000, connections: 6_000 } as c
 /** The part of the budget that is reserved for terminating threads. */
 const FORCE_MS = 1_000
 
+/** A request that waits longer for a lock is answered with 503. */
+const LOCK_TIMEOUT_MS = 5_000
+
 export interface Run {
   readonly config: Config
   readonly log: Log
@@ -52,7 +55,7 @@ export interface Run {
  * @throws StartError with one line that names the problem
  */
 export async function startService({ config, log, shutdown }: Run, servers: StartedServers): Promise<void> {
-  const container = createContainer(config, servers.servers, 'earshot')
+  const container = createContainer(config, servers.servers, 'earshot', { lockTimeoutMs: LOCK_TIMEOUT_MS })
   registerActorGauges(container)
   registerMeetingGauge(container)
   registerWebhookGauges(container)

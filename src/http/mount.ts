@@ -57,6 +57,17 @@ const reader =
     record(principal, reads.action, reads.object === undefined ? null : (params[reads.object] ?? null))
   }
 
+/**
+ * What a change locks: the object that its path names first. A use case that locks something else says so (`lockingFirst`). Reads lock
+ * nothing.
+ */
+function lockOf({ method, path }: Operation): (caller: string, params: Params) => string | undefined {
+  const name = method === 'GET' ? undefined : /\{(\w+)\}/.exec(path)?.[1]
+  return (caller, params) => (name === undefined ? undefined : `${caller} ${params[name]}`)
+}
+
+type Params = Readonly<Record<string, string>>
+
 /** One Elysia instance with a route per operation, and 405 with `Allow` for other methods. */
 export function mount(operations: readonly Operation[], deps: MountDeps) {
   const app = new Elysia({ name: 'operations', normalize: false })
@@ -68,6 +79,7 @@ export function mount(operations: readonly Operation[], deps: MountDeps) {
     places.set(path, place)
     place.methods.add(operation.method)
     if (isForPages(operation.access)) place.forPages.add(operation.method)
+    const keyOf = lockOf(operation)
     app.route(
       operation.method,
       path,
@@ -82,7 +94,7 @@ export function mount(operations: readonly Operation[], deps: MountDeps) {
         return deps.bodies.lease(caller, async (lease) => {
           const reading = { lease, caller, work: deps.work }
           const call = createCall(operation, request, params, principal, requestId, reading)
-          const reply = await asCaller(caller, () => operation.handler(call))
+          const reply = await asCaller(caller, () => operation.handler(call), keyOf(caller, params))
           recordRead(operation, principal, params)
           return toResponse(reply, request, set)
         })

@@ -40,7 +40,13 @@ export function errorCodes(operation: Operation): readonly ErrorCode[] {
     if (operation.body.additionalProperties === false) codes.add('unknown_member')
   }
   if (operation.query !== undefined) codes.add('validation_failed').add('unknown_member')
-  for (const code of ['invalid_host', 'rate_limited', 'internal_error', 'unavailable'] as const)
+  for (const code of [
+    'invalid_host',
+    'rate_limited',
+    'internal_error',
+    'object_busy',
+    'unavailable',
+  ] as const)
     codes.add(code)
   return [...codes]
 }

@@ -10,6 +10,7 @@ import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { ActorDefinition, LongTurn } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { personMergeMessages } from '../messages/person-merge.ts'
+import { lockingFirst } from '../platform/concurrency/caller.ts'
 import type { Alongside } from '../platform/db/alongside.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { AppError } from '../platform/errors.ts'
@@ -49,23 +50,28 @@ export async function mergePeople(
   other: string,
   also?: Alongside<Merge>,
 ): Promise<directory.PersonRow> {
-  const merge = await transactionWithOutbox(deps, async (tx, outbox) => {
-    await lockAlone(tx, organizationId)
-    const { target, source } = await lockBoth(tx, organizationId, kept, other)
-    if (target.id === source.id) {
-      if (other === target.publicId && [target.id, target.publicId].includes(kept)) throw samePerson()
-      return { person: await read(tx, organizationId, target.id), mergedId: null }
-    }
-    await join(tx, organizationId, target, source)
-    const isMoved = await move(deps.movers, tx, organizationId, source.id, target.id)
-    const result = { person: await read(tx, organizationId, target.id), mergedId: source.id }
-    await also?.(tx, result)
-    if (!isMoved)
-      await outbox.send([
-        personMergeMessages.message(source.publicId, 'move', { organizationId, payload: { organizationId } }),
-      ])
-    return result
-  })
+  const merge = await lockingFirst(`people of ${organizationId}`, () =>
+    transactionWithOutbox(deps, async (tx, outbox) => {
+      await lockAlone(tx, organizationId)
+      const { target, source } = await lockBoth(tx, organizationId, kept, other)
+      if (target.id === source.id) {
+        if (other === target.publicId && [target.id, target.publicId].includes(kept)) throw samePerson()
+        return { person: await read(tx, organizationId, target.id), mergedId: null }
+      }
+      await join(tx, organizationId, target, source)
+      const isMoved = await move(deps.movers, tx, organizationId, source.id, target.id)
+      const result = { person: await read(tx, organizationId, target.id), mergedId: source.id }
+      await also?.(tx, result)
+      if (!isMoved)
+        await outbox.send([
+          personMergeMessages.message(source.publicId, 'move', {
+            organizationId,
+            payload: { organizationId },
+          }),
+        ])
+      return result
+    }),
+  )
   if (merge.mergedId !== null)
     deps.log.info({ organizationId, personId: merge.person.id, mergedId: merge.mergedId }, 'people merged')
   return merge.person

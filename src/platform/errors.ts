@@ -47,6 +47,7 @@ export const PLATFORM_ERRORS = {
     unsupported_media_type: 415,
     rate_limited: 429,
     internal_error: 500,
+    object_busy: 503,
     unavailable: 503,
   },
   details: {

@@ -9,9 +9,10 @@ import type { Deps } from '../../container.ts'
 import { AGENT_CHALLENGE } from '../../http/auth.ts'
 import { jsonLoad } from '../../http/json-cost.ts'
 import type { Principal } from '../../identity/principal.ts'
+import { asService } from '../../platform/concurrency/caller.ts'
 import { createGroupCommit } from '../../platform/concurrency/group-commit.ts'
 import { errorOfData } from '../../platform/concurrency/work.ts'
-import { asUnavailable, isRetryable } from '../../platform/db/sqlstate.ts'
+import { asUnavailable, isLockTimeout, isRetryable } from '../../platform/db/sqlstate.ts'
 import { AppError } from '../../platform/errors.ts'
 import { counterOf } from '../../platform/observability/metrics.ts'
 import type { Applications } from '../applications/service.ts'
@@ -203,9 +204,10 @@ function createStore(deps: IngestDeps): (job: Job) => Promise<Stored> {
     maxWeight: MAX_EVENTS_PER_REQUEST,
     maxBatchSize: MAX_BYTES_PER_TRANSACTION,
     maxWaitingSize: MAX_WAITING_BYTES,
-    isOutage: (error) => asUnavailable(error) !== null && !isRetryable(error),
+    isOutage: (error) => asUnavailable(error) !== null && !isRetryable(error) && !isLockTimeout(error),
     refusal: () => unavailable('Too many requests wait to be stored. Try again shortly.'),
-    run: (jobs) => storeBatch(batchDeps, jobs),
+    // A batch belongs to several organizations. Its limits are those of the group commit.
+    run: (jobs) => asService(() => storeBatch(batchDeps, jobs)),
   })
 }
 

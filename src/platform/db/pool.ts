@@ -29,6 +29,8 @@ export interface ConnectOptions {
   readonly readOnly?: boolean
   /** Time limit of a statement. null for statements that may take hours, such as migrations. */
   readonly statementTimeoutMs?: number | null
+  /** Longest wait for a lock. null: as long as a statement may take. */
+  readonly lockTimeoutMs?: number | null
   /** For a connection that listens. See listener.ts. */
   readonly notifications?: {
     onNotification(channel: string, payload: string): void
@@ -74,7 +76,7 @@ const READ_ONLY = {
 
 /**
  * Number of reads that the driver sends on a busy connection. With 0 they wait in the queue of the pool, and the first of them gets
- * the first free connection. So a short read does not wait behind a long one. Organizations take turns (fair-reads.ts). The driver opens no transactions on such a pool, so its
+ * the first free connection. So a short read does not wait behind a long one. Organizations take turns (fair-connections.ts). The driver opens no transactions on such a pool, so its
  * handle is a `Query`.
  */
 const PIPELINED_READS = 0
@@ -101,6 +103,7 @@ const date = {
 /** Opens a pool. Connections open when they are first needed. */
 export function connect(database: Database, options: ConnectOptions): Sql {
   const { statementTimeoutMs = STATEMENT_TIMEOUT_MS, notifications, readOnly = false } = options
+  const { lockTimeoutMs = null } = options
   const common = {
     max: options.max,
     types: { bigint, date },
@@ -112,6 +115,7 @@ export function connect(database: Database, options: ConnectOptions): Sql {
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       ...(options.redoable ? { synchronous_commit: 'off' } : {}),
       ...(readOnly ? READ_ONLY : {}),
+      ...(lockTimeoutMs === null ? {} : { lock_timeout: lockTimeoutMs }),
       // One statement of a request or a turn takes one core, so that a large organization's does not take them all.
       ...(statementTimeoutMs === null
         ? {}

@@ -6,7 +6,6 @@ const RETRYABLE = new Set(['40001', '40P01'])
 /** Connection failures, server shutdown, time-outs, a full disk, too many connections. The caller may try again. */
 const UNAVAILABLE = new Set([
   '25P03',
-  '55P03',
   '57014',
   '53100',
   '53200',
@@ -94,8 +93,23 @@ function isViolation(sqlstate: string, error: unknown, constraint: string | unde
   )
 }
 
-/** The 503 `unavailable` for an unhandled database error if a retry may help, else null. */
+/** A lock was not free within the time limit. */
+const LOCK_TIMEOUT = '55P03'
+
+/** The 503 for a request that waited too long for others that change the same object. */
+export const objectBusy = (cause?: unknown): AppError =>
+  new AppError(
+    'object_busy',
+    'Other requests change the same object at the moment, or too many requests of the caller wait. Try again shortly.',
+    { headers: { 'retry-after': '1' }, cause },
+  )
+
+/** True if the statement waited too long for a lock. It says nothing about other statements. */
+export const isLockTimeout = (error: unknown): boolean => errorCode(error) === LOCK_TIMEOUT
+
+/** The 503 `unavailable` or `object_busy` for an unhandled database error if a retry may help, else null. */
 export function asUnavailable(error: unknown): AppError | null {
+  if (isLockTimeout(error)) return objectBusy(error)
   if (!UNAVAILABLE.has(errorCode(error) ?? '') && !isRetryable(error)) return null
   return new AppError('unavailable', 'The service is not able to answer at the moment. Try again shortly.', {
     headers: { 'retry-after': '1' },
