@@ -58,7 +58,10 @@ export async function addCredits(
   return row?.balance
 }
 
-/** Sets the balance; null: unlimited. The ledger entry is the difference, so that entries add up to the balance. */
+/**
+ * Sets the balance; null: unlimited. The ledger entry is the difference, so that entries add up to the balance. The caller has locked the
+ * organization in an earlier statement: one that locks a row and updates it, too, can end in a deadlock with others that wait for the row.
+ */
 export async function setCredits(
   tx: Query,
   entry: {
@@ -70,21 +73,13 @@ export async function setCredits(
 ): Promise<boolean> {
   const rows = await tx`
     with old as (
-      select id, response_credits
-      from organization
-      where id = ${entry.organizationId}
-      for no key update
+      select id, response_credits from organization where id = ${entry.organizationId}
     ), updated as (
-      update organization o
-      set response_credits = ${entry.balance}
-      from old
-      where o.id = old.id
-      returning o.id
+      update organization set response_credits = ${entry.balance} where id = ${entry.organizationId}
     )
     insert into credit_entry (id, organization_id, amount, note)
     select ${entry.id}, old.id, coalesce(${entry.balance}::bigint, 0) - coalesce(old.response_credits, 0), ${entry.note}
     from old
-    join updated using (id)
     returning id`
   return rows.length > 0
 }

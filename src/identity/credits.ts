@@ -9,6 +9,7 @@ import { AppError } from '../platform/errors.ts'
 import type { NewId } from '../platform/ids.ts'
 import { invalid } from '../platform/validation/json.ts'
 import * as store from './credits.store.ts'
+import { lockOrganization } from './organizations.ts'
 
 /** The balance after a change; null: unlimited. */
 export interface Balance {
@@ -44,7 +45,7 @@ interface CreditsDeps {
 
 export function createCredits(deps: CreditsDeps): Credits {
   /**
-   * Runs `change`, which locks the organization's row, and then wakes blocked sessions. Metering locks the same row before
+   * Locks the organization's row, runs `change`, and then wakes blocked sessions. Metering locks the same row before
    * it blocks a response. So metering either sees the new balance, or its blocked response is found here.
    */
   const changeAndWake = (
@@ -53,6 +54,7 @@ export function createCredits(deps: CreditsDeps): Credits {
     also: Alongside<Balance> | undefined,
   ) =>
     transactionWithOutbox(deps, async (tx, outbox) => {
+      await lockOrganization(tx, organizationId)
       const result = await change(tx)
       await wakeBlockedSessions(tx, outbox, organizationId)
       await also?.(tx, result)
