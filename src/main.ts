@@ -6,7 +6,7 @@
  */
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import { type StartedServers, startServers } from './platform/embedded/servers.ts'
-import { createShutdown, endOnSignals } from './platform/lifecycle/shutdown.ts'
+import { createShutdown, endOnSignals, surviveErrors } from './platform/lifecycle/shutdown.ts'
 import { oneLine, StartError } from './platform/lifecycle/start-error.ts'
 import { createLog, type Log } from './platform/observability/log.ts'
 
@@ -29,6 +29,7 @@ export async function serve(env: Environment): Promise<void> {
   // A worker answers only probes, so no proxy has to notice its end.
   const drainMs = config.role === 'worker' ? 0 : config.drainMs
   endOnSignals(shutdown, log, { drainMs, abandon: () => servers?.abandon() })
+  surviveErrors(shutdown, log, started.promise)
   try {
     const loading = import('./service.ts')
     servers = await startServers(config, log)

@@ -11,6 +11,7 @@
  * - A body that has not arrived completely by the deadline is refused with 408. A small body is counted only when
  * complete, because the runtime does not expose its parts. If it is slow, its announced length is counted instead.
  */
+import { createTurns } from '../platform/concurrency/turns.ts'
 import { AppError } from '../platform/errors.ts'
 
 export interface BodyBudgetOptions {
@@ -44,6 +45,8 @@ export interface BodyBudget {
 
 /** A body that takes longer counts as slow. Also the precision of the deadline. */
 const SLOW_MS = 1_000
+/** Thousands may be slow at the same moment. Each costs an error and an answer. */
+const REFUSALS_PER_ROUND = 50
 
 /** A budget for one process. A single request always fits, however large its body is. */
 export function createBodyBudget({ maxBytes, deadlineMs }: BodyBudgetOptions): BodyBudget {
@@ -121,22 +124,29 @@ function newArrival(count: Arrival['count']): Arrival {
 /** Waits for bodies with a single timer, because a timer for each request would cost more than reading it. */
 function createWatch(deadlineMs: number) {
   const waiting = new Set<Arrival>()
+  const turn = createTurns(REFUSALS_PER_ROUND)
   let timer: Timer | null = null
+  let isChecking = false
 
-  function checkAll(): void {
-    const now = performance.now()
-    for (const arrival of waiting) checkOne(arrival, now - arrival.since)
+  async function checkAll(): Promise<void> {
+    if (isChecking) return
+    isChecking = true
+    for (const arrival of waiting) if (isRefused(arrival)) await turn('', 1)
+    isChecking = false
     if (waiting.size > 0 || timer === null) return
     clearInterval(timer)
     timer = null
   }
 
-  function checkOne(arrival: Arrival, ageMs: number): void {
+  function isRefused(arrival: Arrival): boolean {
+    const ageMs = performance.now() - arrival.since
     try {
       if (ageMs >= deadlineMs) throw tooSlow(deadlineMs)
       if (ageMs >= SLOW_MS) countWhole(arrival)
+      return false
     } catch (error) {
       arrival.refused.reject(error)
+      return true
     }
   }
 

@@ -6,6 +6,7 @@
  */
 import { Elysia } from 'elysia'
 import type { Deps } from '../container.ts'
+import { createTurns } from '../platform/concurrency/turns.ts'
 import { AppError } from '../platform/errors.ts'
 import { completeAddress, createHostCheck, pathOf } from './address.ts'
 import { CLIENT_GONE, ClientGone } from './client-gone.ts'
@@ -25,6 +26,7 @@ export type HttpDeps = Pick<Deps, 'log' | 'metrics' | 'newId' | 'clock' | 'error
  */
 export function createHttpApp(deps: HttpDeps, draining?: AbortSignal) {
   const checkHost = createHostCheck()
+  const paced = createPace()
   return (
     new Elysia({
       normalize: false,
@@ -42,7 +44,7 @@ export function createHttpApp(deps: HttpDeps, draining?: AbortSignal) {
     })
       .wrap((next) => (request: Request) => {
         completeAddress(request)
-        const answer: Response | Promise<Response> = next(request) as never
+        const answer = paced(next(request) as never)
         const complete = request.method === 'HEAD' ? dated(answer, deps) : answer
         return draining === undefined ? complete : closing(complete, draining)
       })
@@ -72,6 +74,25 @@ export function createHttpApp(deps: HttpDeps, draining?: AbortSignal) {
         return response
       })
   )
+}
+
+/**
+ * The runtime closes a connection whose request is answered before its body has arrived, and runs what waits within that
+ * call. When 2,300 such answers were ready at once, their calls nested until the stack was full and the process died.
+ */
+const ANSWERS_PER_ROUND = 200
+
+/** Delays answers that are ready at the same moment to the next rounds of the event loop. */
+function createPace() {
+  const turn = createTurns(ANSWERS_PER_ROUND)
+  const settle = async (answer: Promise<Response>): Promise<Response> => {
+    try {
+      return await answer
+    } finally {
+      await turn('', 1)
+    }
+  }
+  return (answer: Response | Promise<Response>) => (answer instanceof Promise ? settle(answer) : answer)
 }
 
 /** The runtime adds `Date` (RFC 9110, section 6.6.1) to every answer except those to HEAD. */

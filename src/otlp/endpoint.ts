@@ -9,6 +9,7 @@ import { type Context, Elysia } from 'elysia'
 import type { Deps } from '../container.ts'
 import { createAuthenticate } from '../http/auth.ts'
 import type { BodyBudget } from '../http/body-budget.ts'
+import { ClientGone } from '../http/client-gone.ts'
 import { toAppError } from '../http/error-handler.ts'
 import { createCounter, createFailureLimit } from '../http/rate-limit.ts'
 import { readParts } from '../http/read-body.ts'
@@ -54,6 +55,7 @@ export function traceEndpoint(deps: EndpointDeps) {
   const answer = (arrived: Arrived): Promise<Response> =>
     receive(arrived).catch((error: unknown) => {
       const { request, set } = arrived
+      if (error instanceof ClientGone) throw error
       const requestId = String(set.headers[REQUEST_ID_HEADER])
       const context = { path: TRACES_PATH, requestId, now: deps.clock.now() }
       return failure(encodingOf(request) ?? 'json', toAppError(error, context, deps.log), deps.errors)

@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { createApp } from '../../src/app.ts'
 import { type Agent, INGEST, openAgent } from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'
+import { TRACES } from '../support/otlp.ts'
 import { openRequest } from '../support/raw-request.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
@@ -29,8 +30,8 @@ beforeEach(() => {
   lines.length = 0
 })
 
-function announce(framing: Readonly<Record<string, string>>) {
-  return openRequest('POST', `${baseUrl}${INGEST}`, {
+function announce(path: string, framing: Readonly<Record<string, string>>) {
+  return openRequest('POST', `${baseUrl}${path}`, {
     'content-type': 'application/json',
     'x-service-agent-key': agent.agentSecret,
     ...framing,
@@ -41,13 +42,14 @@ describe.each(['end', 'reset'] as const)(
   'a client that disconnects (%s) before sending its whole body',
   (leave) => {
     test.each([
-      ['short', { 'content-length': '1000' }],
-      ['long', { 'content-length': '1000000' }],
-      ['in chunks', { 'transfer-encoding': 'chunked' }],
-    ])('is 499 in the log, and no error: %s', async (_, framing) => {
+      ['short', INGEST, { 'content-length': '1000' }],
+      ['long', INGEST, { 'content-length': '1000000' }],
+      ['in chunks', INGEST, { 'transfer-encoding': 'chunked' }],
+      ['spans', TRACES, { 'content-length': '1000' }],
+    ])('is 499 in the log, and no error: %s', async (_, path, framing) => {
       // A reset may overtake what was sent before it.
       await eventually(async () => {
-        const request = announce(framing)
+        const request = announce(path, framing)
         await request.write(Buffer.from('5\r\n[    '))
         request[leave]()
         await request.closed

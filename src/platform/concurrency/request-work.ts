@@ -8,7 +8,7 @@
  * - Between two rounds of network I/O only a limited amount of work starts, so `/health` answers even in a flood of large bodies.
  *   Callers take turns.
  */
-import { FairLine } from './fair-line.ts'
+import { createTurns } from './turns.ts'
 import { type Load, meter, type RequestWork, type Work } from './work.ts'
 import { createWorkThreads, type WorkThreadsOptions } from './work-threads.ts'
 
@@ -53,35 +53,5 @@ export function createRequestWork(options: Partial<WorkThreadsOptions> = {}): Re
       return (await threads.run(caller, { name: work.name, input, bytes, parts, keepsParts })) as O
     },
     close: () => threads.close(),
-  }
-}
-
-/** Returns undefined if the work may start in this round, else a promise that resolves in a later round. */
-function createTurns(unitsPerRound: number): (caller: string, units: number) => Promise<void> | undefined {
-  let left = unitsPerRound
-  let isScheduled = false
-  const waiting = new FairLine<{ readonly units: number; readonly resolve: () => void }>()
-
-  function scheduleRound(): void {
-    if (isScheduled) return
-    isScheduled = true
-    setImmediate(() => {
-      isScheduled = false
-      left = unitsPerRound
-      for (let next = waiting.take(); next !== null; next = left > 0 ? waiting.take() : null) {
-        left -= next.units
-        next.resolve()
-      }
-      if (!waiting.isEmpty) scheduleRound()
-    })
-  }
-
-  return (caller, units) => {
-    scheduleRound()
-    if (left > 0 && waiting.isEmpty) {
-      left -= units
-      return undefined
-    }
-    return new Promise((resolve) => waiting.add(caller, { units, resolve }))
   }
 }

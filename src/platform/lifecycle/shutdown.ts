@@ -72,8 +72,7 @@ export function createShutdown(log: Log, started: Promise<unknown>): Shutdown {
 }
 
 /**
- * Ends the process on SIGHUP and SIGINT, after `drainMs` on SIGTERM, and with exit code 1 on an unhandled error. A second signal calls
- * `abandon`, which must not wait, and exits.
+ * Ends the process on SIGHUP and SIGINT, and after `drainMs` on SIGTERM. A second signal calls `abandon`, which must not wait, and exits.
  */
 export function endOnSignals(
   shutdown: Shutdown,
@@ -95,10 +94,21 @@ export function endOnSignals(
       else shutdown.end(0)
     })
   }
+}
+
+/**
+ * Ends the process with exit code 1 on an unhandled error until it has started. Later one request may have caused it, and the process
+ * answers all others, so the error is only logged.
+ */
+export function surviveErrors(shutdown: Shutdown, log: Log, started: Promise<unknown>): void {
+  let isStarting = true
+  void started.finally(() => {
+    isStarting = false
+  })
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error) => {
-      log.fatal({ err: error }, event)
-      shutdown.end(1)
+      log[isStarting ? 'fatal' : 'error']({ err: error }, event)
+      if (isStarting) shutdown.end(1)
     })
   }
 }
