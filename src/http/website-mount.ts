@@ -7,6 +7,7 @@
  */
 import { type Context, type DocumentDecoration, Elysia } from 'elysia'
 import type { Deps } from '../container.ts'
+import { asCaller } from '../platform/concurrency/caller.ts'
 import type { RequestWork } from '../platform/concurrency/work.ts'
 import { AppError } from '../platform/errors.ts'
 import { methodNotAllowed } from '../platform/net/methods.ts'
@@ -66,7 +67,7 @@ export function mountWebsite(
         return deps.bodies.lease(caller, async (lease) => {
           const reading = { lease, caller, work: deps.work }
           const call = createCall(operation, request, params, null, requestId, reading)
-          return toResponse(await operation.handler(call), request, set)
+          return toResponse(await asCaller('website', async () => operation.handler(call)), request, set)
         })
       },
       { parse: 'none', detail: operationDetail(operation, deps.errors, 'problem') },

@@ -13,6 +13,7 @@ import { clientIp, countingKey, trustedProxies } from '../http/client-ip.ts'
 import { createCounter } from '../http/rate-limit.ts'
 import { readBytes } from '../http/read-body.ts'
 import { meetingMessages } from '../messages/meeting.ts'
+import { asCaller } from '../platform/concurrency/caller.ts'
 import { AppError } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
 import { methodNotAllowed } from '../platform/net/methods.ts'
@@ -54,7 +55,7 @@ export function recorderHooks(deps: HookDeps) {
           const nudge = deps.recorder.verifyNudge(request.headers, body)
           if (nudge === null)
             throw new AppError('unauthenticated', 'The webhook is not signed by the recorder.')
-          await pass(deps, nudge)
+          await asCaller('recorder', () => pass(deps, nudge))
           return new Response(null, { status: 204 })
         })
       },

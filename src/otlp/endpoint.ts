@@ -15,6 +15,7 @@ import { createCounter, createFailureLimit } from '../http/rate-limit.ts'
 import { readParts } from '../http/read-body.ts'
 import { REQUEST_ID_HEADER } from '../http/request-id.ts'
 import type { Authentication } from '../identity/authentication.ts'
+import { asCaller } from '../platform/concurrency/caller.ts'
 import { AppError } from '../platform/errors.ts'
 import { methodNotAllowed } from '../platform/net/methods.ts'
 import { failure, success } from './answer.ts'
@@ -48,7 +49,8 @@ export function traceEndpoint(deps: EndpointDeps) {
     Object.assign(set.headers, await count(principal.applicationId))
     return deps.bodies.lease(principal.organizationId, async (lease) => {
       const readBody = async () => ({ encoding, parts: await readParts(request, MAX_REQUEST_BYTES, lease) })
-      return success(encoding, await deps.traces.receive(principal, readBody))
+      const received = () => deps.traces.receive(principal, readBody)
+      return success(encoding, await asCaller(principal.organizationId, received))
     })
   }
 

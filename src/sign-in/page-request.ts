@@ -8,6 +8,7 @@ import { createCounter } from '../http/rate-limit.ts'
 import { readBytes } from '../http/read-body.ts'
 import { assertNotForged, assertOwnPage, csrfTokenOf, sessionSecretOf } from '../http/session-cookie.ts'
 import type { Identity } from '../identity/service.ts'
+import { asCaller } from '../platform/concurrency/caller.ts'
 import { AppError } from '../platform/errors.ts'
 import { pageResponse } from './html.ts'
 import { errorPage } from './pages.ts'
@@ -105,7 +106,7 @@ export function createPageRoutes(deps: PageRequestDeps) {
   return (handle: (pageRequest: PageRequest) => Promise<Response>) => async (arrived: Arrived) => {
     const pageRequest = pageRequestOf(arrived)
     try {
-      return await handle(pageRequest)
+      return await asCaller('sign-in', () => handle(pageRequest))
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       const page = errorPage(deps.errors.codes[error.code], error.message, pageRequest)

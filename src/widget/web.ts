@@ -13,6 +13,7 @@ import { representation } from '../http/openapi/representation.ts'
 import { createCounter } from '../http/rate-limit.ts'
 import { readBytes } from '../http/read-body.ts'
 import type { Authentication, PagePrincipal } from '../identity/authentication.ts'
+import { asCaller } from '../platform/concurrency/caller.ts'
 import { AppError } from '../platform/errors.ts'
 import { methodNotAllowed, readOnly } from '../platform/net/methods.ts'
 import { parseJson } from '../platform/validation/json.ts'
@@ -62,7 +63,8 @@ export function widgetPages(deps: WidgetWebDeps) {
     const page = await admit(arrived)
     await deps.bodies.lease(page.organizationId, async (lease) => {
       assertJson(arrived.request)
-      await use(page, parseJson(await readBytes(arrived.request, MAX_BYTES, lease)))
+      const body = parseJson(await readBytes(arrived.request, MAX_BYTES, lease))
+      await asCaller(page.organizationId, () => use(page, body))
     })
     return Response.json({ accepted: true }, { status: 202, headers: ANY_PAGE })
   }

@@ -1,7 +1,8 @@
 /** Many requests of one organization that lock the same rows do not delay those of another. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
+import { APPEND } from '../support/agents.ts'
 import { createRecording, RECORDINGS } from '../support/recordings.ts'
-import { clientOf } from '../support/server.ts'
+import { clientOf, credentialHeaders } from '../support/server.ts'
 import {
   attackersHeaders,
   expectNeighbourUnharmed,
@@ -50,6 +51,53 @@ test('300 merges of people', async () => {
         body: JSON.stringify({ personId }),
       }))
     },
+  })
+  expect(Object.keys(statuses)).toEqual(['200'])
+})
+
+test('changes of one folder, person, application, webhook, member and conversation', async () => {
+  const all = neighbours()
+  const client = attackersClient(all)
+  const { attacker, server } = all
+  const folder = await client.post('/v3/rest/folders', { name: 'Attacked', shared: true })
+  const webhook = await client.post('/v3/rest/webhooks', {
+    url: 'https://example.com/',
+    types: ['upload.ready'],
+  })
+  const member = await server.createUser(attacker.organizationId)
+  const json = { 'content-type': 'application/json' }
+  const user = { ...json, ...credentialHeaders({ userToken: attacker.tenant.userToken }) }
+  const agent = { ...json, ...credentialHeaders({ agentSecret: attacker.agentSecret }) }
+  const key = attackersHeaders(all)
+  const event = { type: 'user_message', content: 'How do I export my data?' }
+  const statuses = await expectNeighbourUnharmed(all, {
+    clients: 100,
+    requests: () =>
+      [
+        {
+          method: 'PATCH',
+          path: `/v3/rest/folders/${folder.body.id}`,
+          headers: key,
+          body: { name: 'Renamed' },
+        },
+        { method: 'PUT', path: '/v3/rest/people', headers: key, body: { email: 'one@example.com' } },
+        {
+          ...{ method: 'PATCH', path: `/v3/rest/agent-applications/${attacker.applicationId}` },
+          ...{ headers: user, body: { name: 'Renamed' } },
+        },
+        {
+          ...{ method: 'PATCH', path: `/v3/rest/webhooks/${webhook.body.id}` },
+          ...{ headers: key, body: { description: 'Changed' } },
+        },
+        {
+          ...{ method: 'PATCH', path: `/v3/rest/members/${member.userId}` },
+          ...{ headers: user, body: { role: 'analyst' } },
+        },
+        {
+          ...{ method: 'POST', path: APPEND, headers: agent },
+          body: { agentKey: attacker.agentKey, externalSessionId: 'attacked', events: [event] },
+        },
+      ].map(({ body, ...one }) => ({ ...one, body: JSON.stringify(body) })),
   })
   expect(Object.keys(statuses)).toEqual(['200'])
 })

@@ -8,6 +8,7 @@
  */
 import { type Context, Elysia } from 'elysia'
 import { CLIENT_GONE } from '../../http/client-gone.ts'
+import { asCaller } from '../../platform/concurrency/caller.ts'
 import { methodNotAllowed } from '../../platform/net/methods.ts'
 import { UPLOAD_PATH } from '../token.ts'
 import type { UploadReceiver } from '../upload-receiver.ts'
@@ -55,7 +56,10 @@ async function answer(
     const found = await uploadReceiver.find(params.token)
     if (found === null) throw unknownUpload()
     Object.assign(set.headers, corsHeaders(request.headers.get('origin'), found.origin))
-    const response = await dispatch({ request, found, length, takeBody, uploadReceiver }, method, dialect)
+    const exchange = { request, found, length, takeBody, uploadReceiver }
+    const { organizationId, id } = found
+    const work = async () => dispatch(exchange, method, dialect)
+    const response = await asCaller(organizationId, work, `${organizationId} ${id}`)
     if (request.signal.aborted) return new Response(null, { status: CLIENT_GONE })
     return response
   } catch (error) {

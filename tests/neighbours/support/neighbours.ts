@@ -20,6 +20,8 @@ import { type LoadRequest, prepareLoad, type Sent } from './load.ts'
 const MOST = { p50: 2, p99: 5, healthMs: 500, rssBytes: 1024 ** 3 } as const
 /** One window, and the most pairs of windows. */
 const [WINDOW_MS, PAIRS] = [1_500, 4]
+/** The service accepts the tokens of the test's own server. */
+const SECRET_KEY = 'n'.repeat(43)
 /** Between two measurements of one kind. */
 const PAUSE_MS = 10
 /** Time for what the attack left to end. */
@@ -55,11 +57,12 @@ export function useNeighbours(env: Readonly<Record<string, string>> = {}): () =>
   })
   const services = useServices()
   beforeAll(async () => {
-    server = await startTestServer()
+    server = await startTestServer({ env: { SECRET_KEY } })
     const limits = ['READS', 'WRITES', 'AGENT_INGEST', 'FEEDBACK', 'TOOLS', 'FAILED_AUTHENTICATION']
     const service = await services.start({
       env: {
         DATABASE_URL: server.database.url,
+        SECRET_KEY,
         LOG_LEVEL: 'error',
         ...Object.fromEntries(limits.map((name) => [`RATE_LIMIT_${name}`, '0'])),
         ...env,
