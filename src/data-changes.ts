@@ -1,5 +1,6 @@
 /** Data changes of this version, in order, and the maintenance task that runs them. */
 import type { MaintenanceTask } from './actors/types.ts'
+import { usageChange } from './agents/applications/usage.ts'
 import { sessionPeopleChange } from './agents/sessions/people.ts'
 import type { Deps } from './container.ts'
 import { INSIGHT_CHANGES } from './findings/backfill.ts'
@@ -17,6 +18,7 @@ const createDataChanges = (): readonly DataChange[] => [
   ...INSIGHT_CHANGES,
   themesChange,
   ...COUNT_CHANGES,
+  usageChange,
 ]
 
 /** Looks every minute for a change that is not finished, and runs it. */

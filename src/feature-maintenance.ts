@@ -14,6 +14,7 @@ import { toolsMaintenance } from './mcp/service.ts'
 import { mediaMaintenance } from './media/service.ts'
 import { meetingMaintenance } from './meetings/maintenance.ts'
 import { traceMaintenance } from './otlp/maintenance.ts'
+import { quotaMaintenance } from './quotas/maintenance.ts'
 import { signInMaintenance } from './sign-in/service.ts'
 import { themeMaintenance } from './themes/feed.ts'
 import { uploadMaintenance } from './uploads/maintenance.ts'
@@ -29,6 +30,7 @@ export function maintenanceOf(deps: Deps): readonly MaintenanceTask[] {
     ...agentMaintenance(deps),
     ...reanalysisMaintenance(deps),
     ...countMaintenance(deps),
+    ...quotaMaintenance(deps),
     ...weeklyMailMaintenance(deps),
     ...mediaMaintenance(deps),
     ...meetingMaintenance(deps),

@@ -48,6 +48,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   platform: ['data_change', 'schema_migration'],
   mcp: ['mcp_question', 'mcp_session'],
   projects: ['project', 'project_session'],
+  quotas: ['usage_change', 'usage_count'],
   recordings: ['recording', 'recording_folder', 'recording_participant'],
   search: ['search_configuration', 'search_passage'],
   'sign-in': ['sign_in_request'],
@@ -67,6 +68,23 @@ interface Exception {
 }
 
 export const EXCEPTIONS: readonly Exception[] = [
+  {
+    table: 'organization',
+    folder: 'quotas',
+    reason: 'Changes of an organization that is gone are dropped.',
+  },
+  {
+    table: 'usage_change',
+    folder: 'agents',
+    writes: true,
+    reason:
+      'The usage of an application is one statement over the ledger and its counts; older units are counted from the ledger.',
+  },
+  {
+    table: 'usage_count',
+    folder: 'agents',
+    reason: 'The usage of an application is one statement over the ledger and its counts.',
+  },
   ...['agent_session_person', 'agent_signal', 'feedback_record', 'person', 'recording'].map((table) => ({
     table,
     folder: 'themes',

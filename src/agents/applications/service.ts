@@ -37,6 +37,7 @@ import {
 } from './model.ts'
 import { changeSettings, checkName, type Outcome, strangers, usagePeriod } from './rules.ts'
 import * as store from './store.ts'
+import { usageByDay } from './usage.store.ts'
 
 export type Applications = ReturnType<typeof createApplications>
 
@@ -103,7 +104,7 @@ export function createApplications(deps: ApplicationsDeps) {
     /** Metered units by day. The period is the last 30 days unless given. @throws AppError 400 */
     async usage(organizationId: string, id: string, period: Period) {
       const { from, until } = accept(usagePeriod(period, deps.clock.now(), DEFAULT_USAGE_DAYS))
-      const days = await store.usageByDay(reads, organizationId, id, USAGE_UNIT, { from, until })
+      const days = await usageByDay(reads, organizationId, id, USAGE_UNIT, { from, until })
       const total = days.reduce((sum, day) => sum + day.count, 0)
       return { unit: USAGE_UNIT, total, from, until, days }
     },

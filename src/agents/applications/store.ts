@@ -1,5 +1,5 @@
 /**
- * The SQL of applications, of their settings versions and of their usage.
+ * The SQL of applications and of their settings versions.
  *
  * Settings change under the lock of the application's row. A written version never changes.
  */
@@ -195,38 +195,4 @@ export async function selectSettings(
     where organization_id = ${organizationId}
       and application_id = ${applicationId}
       and version = any(${versions as number[]}::int[])`
-}
-
-export interface UsageDay {
-  /** UTC, `2026-01-02`. */
-  readonly date: string
-  readonly count: number
-}
-
-/** Units by day (UTC), for every day that overlaps the period. */
-export function usageByDay(
-  sql: Query,
-  organizationId: string,
-  applicationId: string,
-  unit: string,
-  { from, until }: { readonly from: Date; readonly until: Date },
-) {
-  return sql<UsageDay[]>`
-    select
-      to_char(day, 'YYYY-MM-DD') as date,
-      (
-        select count(*)::int
-        from agent_usage u
-        where u.organization_id = ${organizationId}
-          and u.application_id = ${applicationId}
-          and u.unit = ${unit}
-          and u.created_at >= greatest(day at time zone 'UTC', ${from})
-          and u.created_at < least((day + interval '1 day') at time zone 'UTC', ${until})
-      ) as count
-    from generate_series(
-      date_trunc('day', ${from}::timestamptz at time zone 'UTC'),
-      (${until}::timestamptz at time zone 'UTC') - interval '1 microsecond',
-      interval '1 day'
-    ) as day
-    order by day`
 }
