@@ -3,14 +3,16 @@
  *
  * Each body has its own size limit, but many at once would still use all memory. The bytes of all bodies are therefore
  * counted from their arrival until their request is answered, and a request that does not fit is refused with 503.
- * Three rules prevent one client from locking out the others:
+ * Four rules prevent one client from locking out the others:
  *
  * - Only bytes that have arrived are counted, never announced ones.
  * - A caller may use as much as it leaves free for others ("dynamic threshold" of shared buffers: Choudhury and Hahne,
  * 1998). One caller can use half of the budget, two a third each, and a caller with few requests always finds room.
+ * - A compressed body is decompressed when it is its caller's turn, and counts what it becomes before it becomes so.
  * - A body that has not arrived completely by the deadline is refused with 408. A small body is counted only when
  * complete, because the runtime does not expose its parts. If it is slow, its announced length is counted instead.
  */
+import { createFairQueue } from '../platform/concurrency/fair-queue.ts'
 import { createTurns } from '../platform/concurrency/turns.ts'
 import { AppError } from '../platform/errors.ts'
 
@@ -27,6 +29,10 @@ export interface BodyLease {
   take(bytes: number): void
   /** @throws AppError 503 `unavailable` if this many more bytes would not fit now */
   check(bytes: number): void
+  /** Releases bytes that are no longer in memory. */
+  give(bytes: number): void
+  /** Decompresses the body when it is the caller's turn. Settles as `work` does. @throws AppError 503 `unavailable` */
+  inTurn<T>(work: () => Promise<T>): Promise<T>
   /**
    * Waits for a part of the body, which the caller counts, or for a whole one of `wholeBytes`, which is counted here.
    * The deadline starts with the first call of a request.
@@ -43,6 +49,10 @@ export interface BodyBudget {
   lease<T>(caller: string, work: (lease: BodyLease) => Promise<T>): Promise<T>
 }
 
+/** Bodies that are decompressed at a time: of one caller one. Each takes a thread for some milliseconds. */
+const DECOMPRESSED_TOGETHER = 2
+/** Those that wait, too. */
+const MAX_DECOMPRESSED_OF_CALLER = 1_000
 /** A body that takes longer counts as slow. Also the precision of the deadline. */
 const SLOW_MS = 1_000
 /** Thousands may be slow at the same moment. Each costs an error and an answer. */
@@ -52,14 +62,21 @@ const REFUSALS_PER_ROUND = 50
 export function createBodyBudget({ maxBytes, deadlineMs }: BodyBudgetOptions): BodyBudget {
   const account = createAccount(maxBytes)
   const watch = createWatch(deadlineMs)
+  const turns = createFairQueue({
+    places: DECOMPRESSED_TOGETHER,
+    maxOfCaller: MAX_DECOMPRESSED_OF_CALLER,
+    maxWaitMs: deadlineMs,
+  })
   return {
     async lease(caller, work) {
-      const { take, check, close } = account.open(caller)
+      const { take, check, give, close } = account.open(caller)
       let arrival: Arrival | null = null
       try {
         return await work({
           take,
           check,
+          give,
+          inTurn: (decompress) => turns.run(caller, decompress),
           arrived(promise, wholeBytes = 0) {
             arrival ??= newArrival(take)
             return watch(arrival, promise, wholeBytes)
@@ -98,6 +115,10 @@ function createAccount(maxBytes: number) {
           check(bytes)
           mine += bytes
           add(caller, bytes)
+        },
+        give(bytes: number) {
+          mine -= bytes
+          add(caller, -bytes)
         },
         close: () => add(caller, -mine),
       }

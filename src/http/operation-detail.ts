@@ -115,7 +115,8 @@ function requestBody(schema: TSchema, { example, unique }: Operation) {
     ...(unique === undefined ? {} : { 'x-unique-members': unique }),
   }
   const description =
-    'JSON in UTF-8, optionally with `Content-Encoding: gzip`. Limits count the decompressed bytes.'
+    'JSON in UTF-8, optionally with `Content-Encoding: gzip`. Limits count the decompressed bytes. ' +
+    'Beyond 256 KiB they may be at most 100 times those that were sent.'
   return { required: true, description, content: { 'application/json': content } }
 }
 

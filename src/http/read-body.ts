@@ -1,13 +1,13 @@
 /**
- * Reads the bytes of a JSON request body with a size limit, the process's budget for bodies, and a deadline. All of
- * them count decompressed bytes, and no more is decompressed than the limit permits.
+ * Reads the bytes of a JSON request body with a size limit, the process's budget for bodies, and a deadline. The limit holds for the body as
+ * it arrives, and again for the decompressed one.
  */
 import { join } from '../platform/concurrency/parts.ts'
 import { AppError } from '../platform/errors.ts'
 import { codingOfBody } from '../platform/net/content-coding.rules.ts'
 import type { BodyLease } from './body-budget.ts'
 import { ClientGone } from './client-gone.ts'
-import { type BodyReader, gunzip } from './gunzip.ts'
+import { gunzip } from './gunzip.ts'
 
 /**
  * Bodies up to this size are read in one call, which costs half as much. Their parts are not visible before the last
@@ -50,8 +50,35 @@ async function readAll(request: Request, limit: number, lease: BodyLease): Promi
   }
   if (request.body === null) return []
   lease.check(declared)
-  const reader = request.body.getReader()
-  return readStream(isCompressed ? gunzip(reader, (size) => assertSize(limit, size)) : reader, limit, lease)
+  const parts = await readStream(request.body.getReader(), limit, lease)
+  return isCompressed ? decompressed(request, join(parts), limit, lease) : parts
+}
+
+/** The compressed body counts against the budget until it is decompressed, and the other from then on. */
+async function decompressed(
+  { signal }: Request,
+  compressed: Uint8Array,
+  limit: number,
+  lease: BodyLease,
+): Promise<Uint8Array[]> {
+  let reserved = 0
+  let size = 0
+  const parts = await lease.inTurn(async () => {
+    signal.throwIfAborted()
+    return gunzip(compressed, {
+      reserve(bytes) {
+        const missing = size + bytes - reserved
+        lease.take(missing)
+        reserved += missing
+      },
+      onSize(bytes) {
+        size = bytes
+        assertSize(limit, size)
+      },
+    })
+  })
+  lease.give(compressed.byteLength + reserved - size)
+  return few(parts, size)
 }
 
 /** @throws AppError 415 for another coding */
@@ -67,7 +94,11 @@ function isGzip({ headers }: Request): boolean {
   )
 }
 
-async function readStream(reader: BodyReader, limit: number, lease: BodyLease): Promise<Uint8Array[]> {
+async function readStream(
+  reader: Pick<ReadableStreamDefaultReader<Uint8Array>, 'read' | 'cancel'>,
+  limit: number,
+  lease: BodyLease,
+): Promise<Uint8Array[]> {
   const parts: Uint8Array[] = []
   let size = 0
   try {
@@ -84,6 +115,10 @@ async function readStream(reader: BodyReader, limit: number, lease: BodyLease): 
     reader.cancel().catch(() => {})
     throw error
   }
+  return few(parts, size)
+}
+
+function few(parts: Uint8Array[], size: number): Uint8Array[] {
   return size > MAX_JOINED_BYTES && parts.length <= MAX_PARTS ? parts : [join(parts)]
 }
 

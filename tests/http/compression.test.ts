@@ -1,8 +1,10 @@
 /** Compressed request bodies and compressed responses. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
 import { brotliDecompressSync, createGzip, gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib'
 import { pino } from 'pino'
 import { createApp } from '../../src/app.ts'
+import { ANY_RATIO_BYTES, MAX_RATIO } from '../../src/http/gunzip.ts'
 import { type Agent, INGEST, openAgent } from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'
 import { rawPost } from '../support/raw-http.ts'
@@ -56,13 +58,31 @@ describe('a request body in gzip', () => {
   test('the limit applies to the decompressed size: one byte more is 400 payload_too_large', async () => {
     const withBytes = (bytes: number) => {
       const text = JSON.stringify({ agentKey: agent.agentKey, padding: '' })
-      return gzipSync(text.replace('"padding":""', `"padding":"${'x'.repeat(bytes - text.length)}"`))
+      const padding = randomBytes(MiB + 1)
+        .toString('hex')
+        .slice(0, bytes - text.length)
+      return gzipSync(text.replace('"padding":""', `"padding":"${padding}"`))
     }
     const send = (body: Uint8Array) => server.as(agent).post(INGEST, body, { 'content-encoding': 'gzip' })
     const whole = await send(withBytes(2 * MiB))
     expect(whole.body.code).not.toBe('payload_too_large')
     const more = await send(withBytes(2 * MiB + 1))
     expect([more.status, more.body.code, more.body.limitBytes]).toEqual([400, 'payload_too_large', 2 * MiB])
+  })
+
+  test('with more than a hundredth of its decompressed size it may be of any size; a bomb is 400 payload_too_large', async () => {
+    const send = (body: Uint8Array) => server.as(agent).post(INGEST, body, { 'content-encoding': 'gzip' })
+    const spaces = (bytes: number) => gzipSync(JSON.stringify({ agentKey: 'demo' }).padEnd(bytes, ' '))
+    const small = await send(spaces(ANY_RATIO_BYTES))
+    expect(small.body.code).toBe('agent_application_not_found')
+    const bomb = spaces(MiB)
+    const refused = await send(bomb)
+    const limitBytes = Math.max(ANY_RATIO_BYTES, bomb.byteLength * MAX_RATIO)
+    expect([refused.status, refused.body.code, refused.body.limitBytes]).toEqual([
+      400,
+      'payload_too_large',
+      limitBytes,
+    ])
   })
 
   test('20 concurrent bombs of 1 GiB are 400, and memory does not grow', async () => {
