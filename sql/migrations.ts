@@ -65,6 +65,7 @@ import signInMails from './migrations/0080_sign_in_mails.sql' with { type: 'text
 import recordingBegan from './migrations/0085_recording_began.sql' with { type: 'text' }
 import eventStreamEpoch from './migrations/0096_event_stream_epoch.sql' with { type: 'text' }
 import usageCounts from './migrations/0100_usage_counts.sql' with { type: 'text' }
+import whenReceived from './migrations/0103_when_received.sql' with { type: 'text' }
 import begunMessages from './migrations/0106_begun_messages.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -131,5 +132,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 85, name: 'recording_began', source: recordingBegan },
   { number: 96, name: 'event_stream_epoch', source: eventStreamEpoch },
   { number: 100, name: 'usage_counts', source: usageCounts },
+  { number: 103, name: 'when_received', source: whenReceived },
   { number: 106, name: 'begun_messages', source: begunMessages },
 ]

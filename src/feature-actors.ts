@@ -29,12 +29,13 @@ import { signInActor } from './sign-in/actor.ts'
 import { themesActor } from './themes/actor.ts'
 import { transcriptionActor } from './transcribe/actor.ts'
 import { transcriptErasure } from './transcripts/erasure.ts'
-import { fileNameErasure } from './uploads/erasure.ts'
+import { fileNameErasure, otherFileNameErasure } from './uploads/erasure.ts'
 import { webhookActors } from './webhooks/actor.ts'
 import { webhookErasure } from './webhooks/erasure.ts'
 import { formActor } from './website/actor.ts'
 import { weeklyMailActor } from './weekly-mail/actor.ts'
 import { visitorFeedbackActor } from './widget/actor.ts'
+import { visitorFeedbackErasure } from './widget/erasure.ts'
 
 export function actorsOf(deps: Deps, services: Services): readonly ActorDefinition[] {
   const { identity, applications, ingest, reading, insight, movers } = services
@@ -61,15 +62,17 @@ export function actorsOf(deps: Deps, services: Services): readonly ActorDefiniti
     weeklyMailActor({ ...deps, insight }),
     personMergeActor(movers),
     erasureActor(deps, [
+      visitorFeedbackErasure,
+      traceErasure,
       sessionErasure(deps),
       recordingErasure,
       speakerErasure,
       transcriptErasure,
       valueErasure,
       fileNameErasure,
+      otherFileNameErasure,
       codingSessionErasure,
       feedbackImportErasure,
-      traceErasure,
       webhookErasure,
       recorderErasure,
     ]),

@@ -14,6 +14,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'agent_response',
     'agent_late_event',
     'agent_session',
+    'agent_session_erasure',
     'agent_session_person',
     'agent_signal',
     'agent_usage',
@@ -253,6 +254,11 @@ export const EXCEPTIONS: readonly Exception[] = [
     folder: 'webhooks',
     reason: 'An erasure looks for events about records that are gone.',
   },
+  ...['agent_event', 'recording'].map((table) => ({
+    table,
+    folder: 'webhooks',
+    reason: 'An erasure looks whether an event repeats what was received before.',
+  })),
   {
     table: 'organization',
     folder: 'webhooks',

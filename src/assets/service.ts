@@ -17,8 +17,8 @@ export function moveAsset(
 }
 
 /** The asset's upload has completed. A recording without a name gets `displayName`, if that is not null. */
-export function completeUpload(tx: Tx, subject: store.Subject, displayName: string | null): Promise<void> {
-  return store.completeUpload(tx, subject, ASSET_EVENTS.uploadCompletes, displayName)
+export function completeUpload(tx: Tx, subject: store.Subject, name: store.NameOfFile): Promise<void> {
+  return store.completeUpload(tx, subject, ASSET_EVENTS.uploadCompletes, name)
 }
 
 /** @returns null if no media is awaited from a URL: it was deleted, or another attempt ended it */

@@ -82,16 +82,24 @@ export async function changeStatus(
   return count === 1
 }
 
+export interface NameOfFile {
+  readonly displayName: string | null
+  /** When the name was received, as text. */
+  readonly namedAt: string
+}
+
 /** As `changeStatus`, for an upload that has completed. A recording without a name gets `displayName`, if that is not null. */
 export async function completeUpload(
   tx: Tx,
   { organizationId, recordingId }: Subject,
   { from, to }: Pick<StatusChange, 'from' | 'to'>,
-  displayName: string | null,
+  { displayName, namedAt }: NameOfFile,
 ): Promise<void> {
   await tx`
     update recording
-    set asset_status = ${to}, updated_at = now(), display_name = coalesce(display_name, ${displayName})
+    set
+      asset_status = ${to}, updated_at = now(), display_name = coalesce(display_name, ${displayName}),
+      named_at = case when display_name is null then ${namedAt}::text::timestamptz else named_at end
     where organization_id = ${organizationId}
       and id = ${recordingId}
       and asset_status = any(${[...from]}::text[])`

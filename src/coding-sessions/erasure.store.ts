@@ -1,11 +1,15 @@
 /** The SQL of erasing a person from sessions of coding agents. `patterns` are regular expressions of PostgreSQL for names and addresses. */
 import type { Json, Tx } from '../platform/db/pool.ts'
 
-/** Up to `limit` events after the id `after`: the last of these ids, and the sessions with an event that names the person. */
+/**
+ * Up to `limit` events after the id `after`: the last of these ids, and the sessions with an event that names the person and was received
+ * until `until`.
+ */
 export async function scanEvents(
   tx: Tx,
   organizationId: string,
   patterns: readonly string[],
+  until: Date,
   after: string,
   limit: number,
 ): Promise<{ readonly last: string | null; readonly sessionIds: readonly string[] }> {
@@ -28,6 +32,7 @@ export async function scanEvents(
     where e.organization_id = ${organizationId}
       and e.event_id > ${after}
       and e.event_id <= ${end.last}
+      and coalesce(e.stored_at <= ${until}, true)
       and e.body::text ~* any(${patterns as string[]}::text[])`
   return { last: end.events < limit ? null : end.last, sessionIds: rows.map(({ id }) => id) }
 }
@@ -44,11 +49,12 @@ const LABELS = ['title', 'repo', 'branch'] as const
 const named = (tx: Tx, patterns: readonly string[]) => tx`
   concat_ws(' ', ${tx(LABELS[0])}, ${tx(LABELS[1])}, ${tx(LABELS[2])}) ~* any(${patterns as string[]}::text[])`
 
-/** Locks sessions whose labels name the person. */
+/** Locks sessions with labels that name the person and were received until `until`. */
 export function readNamedSessions(
   tx: Tx,
   organizationId: string,
   patterns: readonly string[],
+  until: Date,
   after: string,
   limit: number,
 ) {
@@ -56,15 +62,21 @@ export function readNamedSessions(
     select id, title, repo, branch
     from coding_session
     where organization_id = ${organizationId} and id > ${after} and ${named(tx, patterns)}
+      and coalesce(labelled_at <= ${until}, true)
     order by id
     limit ${limit}
     for update`
 }
 
-/** Locks a session. @returns null where it was deleted */
-export async function lockSession(tx: Tx, organizationId: string, id: string): Promise<Labelled | null> {
-  const [row] = await tx<Labelled[]>`
-    select id, title, repo, branch
+/** Locks a session. `isLabelledBefore`: its labels were received until `until`. @returns null where it was deleted */
+export async function lockSession(
+  tx: Tx,
+  organizationId: string,
+  id: string,
+  until: Date,
+): Promise<(Labelled & { readonly isLabelledBefore: boolean }) | null> {
+  const [row] = await tx<(Labelled & { readonly isLabelledBefore: boolean })[]>`
+    select id, title, repo, branch, coalesce(labelled_at <= ${until}, true) as "isLabelledBefore"
     from coding_session
     where organization_id = ${organizationId} and id = ${id}
     for update`
@@ -80,11 +92,12 @@ export async function writeLabels(tx: Tx, organizationId: string, rows: readonly
     where s.organization_id = ${organizationId} and s.id = c.id`
 }
 
-/** What uploaders stated about files that name the person. */
+/** What uploaders stated until `until` about files that name the person. */
 export function readNamedUploads(
   tx: Tx,
   organizationId: string,
   patterns: readonly string[],
+  until: Date,
   after: string,
   limit: number,
 ) {
@@ -92,6 +105,7 @@ export function readNamedUploads(
     select upload_id as id, title, repo, branch
     from coding_session_upload
     where organization_id = ${organizationId} and upload_id > ${after} and ${named(tx, patterns)}
+      and coalesce(created_at <= ${until}, true)
     order by upload_id
     limit ${limit}
     for update`
@@ -116,11 +130,12 @@ export interface StoredEvent {
   readonly body: Json
 }
 
-/** Events of a session behind a position, in order. */
+/** Events of a session behind a position that were received until `until`, in order. */
 export function readBodies(
   tx: Tx,
   organizationId: string,
   sessionId: string,
+  until: Date,
   after: readonly [position: number, id: string],
   limit: number,
 ) {
@@ -129,6 +144,7 @@ export function readBodies(
     from coding_session_event
     where organization_id = ${organizationId} and session_id = ${sessionId}
       and (position, event_id) > (${after[0]}::bigint, ${after[1]}::uuid)
+      and coalesce(stored_at <= ${until}, true)
     order by position, event_id
     limit ${limit}`
 }

@@ -4,6 +4,7 @@
  */
 import type { ErasedPerson, ErasureReach, ErasureStep } from '../people/erasure.ts'
 import type { Json, Tx } from '../platform/db/pool.ts'
+import { isFileAwaited } from '../uploads/file-uploads.ts'
 import { patternsOf } from './erasure.rules.ts'
 import * as store from './erasure.store.ts'
 
@@ -44,28 +45,33 @@ export const codingSessionErasure: ErasureReach = {
       tx,
       person.organizationId,
       patterns,
+      person.requestedAt,
       state.after,
       SCANNED,
     )
     return step({ ...state, after: last, found: sessionIds })
   },
+  isAwaited: (tx, { organizationId, requestedAt }) =>
+    isFileAwaited(tx, organizationId, 'coding-sessions', requestedAt),
 }
 
 async function open(tx: Tx, person: ErasedPerson, state: State, id: string): Promise<ErasureStep> {
-  const session = await store.lockSession(tx, person.organizationId, id)
+  const session = await store.lockSession(tx, person.organizationId, id, person.requestedAt)
   if (session === null) return step(state)
-  await store.writeLabels(tx, person.organizationId, withoutNames(person, [session]))
+  if (session.isLabelledBefore)
+    await store.writeLabels(tx, person.organizationId, withoutNames(person, [session]))
   return step({ ...state, current: { id, after: [-1, BEFORE_ALL_IDS] } }, { codingSessions: 1 })
 }
 
 async function eraseEvents(
   tx: Tx,
-  { organizationId, eraser }: ErasedPerson,
+  { organizationId, eraser, requestedAt }: ErasedPerson,
   state: State,
   { id, after }: NonNullable<State['current']>,
 ): Promise<ErasureStep> {
-  if ((await store.lockSession(tx, organizationId, id)) === null) return step({ ...state, current: null })
-  const rows = await store.readBodies(tx, organizationId, id, after, ROWS)
+  if ((await store.lockSession(tx, organizationId, id, requestedAt)) === null)
+    return step({ ...state, current: null })
+  const rows = await store.readBodies(tx, organizationId, id, requestedAt, after, ROWS)
   const changed = rows.flatMap((row) => {
     const body = eraser.value(row.body)
     return body === row.body ? [] : [{ ...row, body }]
@@ -84,17 +90,19 @@ async function eraseLabels(
   patterns: readonly string[],
   state: State,
 ): Promise<ErasureStep> {
-  const { organizationId } = person
+  const { organizationId, requestedAt } = person
   const [read, write] =
     state.part === 'sessions'
       ? [store.readNamedSessions, store.writeLabels]
       : [store.readNamedUploads, store.writeUploadLabels]
-  const rows = await read(tx, organizationId, patterns, state.after ?? BEFORE_ALL_IDS, ROWS)
+  const rows = await read(tx, organizationId, patterns, requestedAt, state.after ?? BEFORE_ALL_IDS, ROWS)
   await write(tx, organizationId, withoutNames(person, rows))
   const last = rows.at(-1)
   const counts = state.part === 'sessions' ? { codingSessions: rows.length } : {}
-  if (last !== undefined && rows.length === ROWS) return step({ ...state, after: last.id }, counts)
-  return step(state.part === 'sessions' ? { ...START, part: 'uploads' } : null, counts)
+  const changed = rows.length > 0
+  if (last !== undefined && rows.length === ROWS)
+    return { ...step({ ...state, after: last.id }, counts), changed }
+  return { ...step(state.part === 'sessions' ? { ...START, part: 'uploads' } : null, counts), changed }
 }
 
 function withoutNames({ eraser }: ErasedPerson, rows: readonly store.Labelled[]): readonly store.Labelled[] {

@@ -52,13 +52,15 @@ async function lockOwnersEvents(
 
 /**
  * Stores a batch, in which no id occurs twice. A known event is replaced by a later revision of it and otherwise left alone.
- * An event that another session of the owner has becomes inherited: that session counts its tokens. `userId`: the owner.
+ * An event that another session of the owner has becomes inherited: that session counts its tokens. `userId`: the owner. `receivedAt`:
+ * when the events were received; null: now.
  */
 export async function storeEvents(
   tx: Tx,
   { organizationId, sessionId }: SessionRef,
   userId: string | null,
   events: readonly CodingEvent[],
+  receivedAt: Date | null = null,
 ): Promise<Growth> {
   await lockOwnersEvents(
     tx,
@@ -86,7 +88,7 @@ export async function storeEvents(
       insert into coding_session_event as e (
         organization_id, session_id, event_id, position, revision, kind, role, occurred_at, model, sidechain, inherited,
         body, tool_calls, file_edits, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
-        reasoning_tokens
+        reasoning_tokens, stored_at
       )
       select
         ${organizationId}, ${sessionId}, n.id, n.position, n.revision, n.kind, n.role, n."occurredAt", n.model,
@@ -102,7 +104,7 @@ export async function storeEvents(
             and s.user_id is not distinct from ${userId}::uuid
         ),
         n.body, n."toolCalls", n."fileEdits", n."inputTokens", n."outputTokens", n."cacheReadTokens",
-        n."cacheWriteTokens", n."reasoningTokens"
+        n."cacheWriteTokens", n."reasoningTokens", coalesce(${receivedAt}::timestamptz, now())
       from incoming n
       on conflict (session_id, event_id) do update
       set
@@ -110,7 +112,7 @@ export async function storeEvents(
         body = excluded.body, tool_calls = excluded.tool_calls, file_edits = excluded.file_edits,
         input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
         cache_read_tokens = excluded.cache_read_tokens, cache_write_tokens = excluded.cache_write_tokens,
-        reasoning_tokens = excluded.reasoning_tokens
+        reasoning_tokens = excluded.reasoning_tokens, stored_at = excluded.stored_at
       where e.revision < excluded.revision
       returning e.*
     ),

@@ -185,7 +185,7 @@ class FileReader {
   }
 
   async #saveBatch(batch: readonly Merged[]): Promise<void> {
-    const { turn, row, newId } = this.#job
+    const { turn, row, file, newId } = this.#job
     const { organizationId, userId, uploadId } = row
     const stated = await this.#stated()
     const { externalSessionId, ...found } = this.#mergerOf().session
@@ -193,8 +193,8 @@ class FileReader {
     const session = { id: newId(), organizationId, userId, agent, externalSessionId: externalSessionId ?? '' }
     const itemsDone = this.#itemsDone + batch.length
     this.#sessionId = await turn.step(async (tx) => {
-      const { id: sessionId } = await lockSession(tx, session, stated, labelsOf(found))
-      const saved = await saveBatch(tx, { organizationId, sessionId }, userId, batch)
+      const { id: sessionId } = await lockSession(tx, session, stated, labelsOf(found), file.createdAt)
+      const saved = await saveBatch(tx, { organizationId, sessionId }, userId, batch, file.createdAt)
       const progress = { ...saved, sessionId, itemsDone, bytesDone: this.#bytes }
       await store.recordBatch(tx, { organizationId, uploadId }, progress)
       return sessionId

@@ -32,7 +32,7 @@ function sizeOf({ body }: CodingEvent): number {
 }
 
 /**
- * Stores a batch. The caller has locked the session.
+ * Stores a batch. The caller has locked the session. `receivedAt`: when the events were received; null: now.
  * @returns the number of events, and of those that neither this nor another session had
  */
 export async function saveBatch(
@@ -40,6 +40,7 @@ export async function saveBatch(
   ref: SessionRef,
   userId: string | null,
   batch: readonly Merged[],
+  receivedAt: Date | null = null,
 ): Promise<{ readonly events: number; readonly fresh: number }> {
   let events = 0
   let fresh = 0
@@ -52,7 +53,7 @@ export async function saveBatch(
     }
     const end = endOfEvents(batch, start)
     const some = newestOf(batch.slice(start, end))
-    const growth = await storeEvents(tx, ref, userId, some)
+    const growth = await storeEvents(tx, ref, userId, some, receivedAt)
     await growSession(tx, ref, growth)
     events += end - start
     fresh += growth.fresh

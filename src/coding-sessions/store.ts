@@ -70,15 +70,17 @@ export async function lockSession(
   row: NewSession,
   stated: Labels,
   found: Labels,
+  receivedAt: Date | null = null,
 ): Promise<{ readonly id: string }> {
   const [locked] = await tx<{ id: string }[]>`
     insert into coding_session as s (
-      id, organization_id, user_id, agent, external_session_id, title, repo, branch, commit_sha
+      id, organization_id, user_id, agent, external_session_id, title, repo, branch, commit_sha, labelled_at
     )
     values (
       ${row.id}, ${row.organizationId}, ${row.userId}, ${row.agent}, ${row.externalSessionId},
       coalesce(${stated.title}::text, ${found.title}), coalesce(${stated.repo}::text, ${found.repo}),
-      coalesce(${stated.branch}::text, ${found.branch}), coalesce(${stated.commit}::text, ${found.commit})
+      coalesce(${stated.branch}::text, ${found.branch}), coalesce(${stated.commit}::text, ${found.commit}),
+      coalesce(${receivedAt}::timestamptz, now())
     )
     on conflict (organization_id, user_id, agent, external_session_id) do update
     set
@@ -86,6 +88,13 @@ export async function lockSession(
       repo = coalesce(${stated.repo}::text, s.repo, ${found.repo}),
       branch = coalesce(${stated.branch}::text, s.branch, ${found.branch}),
       commit_sha = coalesce(${stated.commit}::text, s.commit_sha, ${found.commit}),
+      labelled_at = case
+        when (s.title, s.repo, s.branch) is distinct from (
+          coalesce(${stated.title}::text, s.title, ${found.title}), coalesce(${stated.repo}::text, s.repo, ${found.repo}),
+          coalesce(${stated.branch}::text, s.branch, ${found.branch})
+        ) then excluded.labelled_at
+        else s.labelled_at
+      end,
       updated_at = now()
     returning s.id`
   return locked as { id: string }
@@ -134,7 +143,7 @@ export async function labelSession(
     set
       title = coalesce(${stated.title}::text, title), repo = coalesce(${stated.repo}::text, repo),
       branch = coalesce(${stated.branch}::text, branch), commit_sha = coalesce(${stated.commit}::text, commit_sha),
-      updated_at = now()
+      labelled_at = now(), updated_at = now()
     where organization_id = ${organizationId}
       and id = ${sessionId}`
 }

@@ -1,7 +1,7 @@
 /** What other features do with a meeting in their own transactions: end it with its recording, have the recorder's copy deleted. */
 import type { Outbox } from '../actors/mailbox.ts'
 import { meetingMessages } from '../messages/meeting.ts'
-import { overRecordings } from '../people/erasure.ts'
+import { type ErasureReach, overRecordings } from '../people/erasure.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { discarded } from './plan.rules.ts'
 import * as store from './store.ts'
@@ -23,7 +23,14 @@ export async function discardMeeting(
 }
 
 /** Part of the erasure of a person: recorders delete their copies of the person's recordings, even if they are kept otherwise. */
-export const recorderErasure = overRecordings('recorders', async (tx, person, ids) => {
-  await store.requestDeletion(tx, person.organizationId, ids)
-  return {}
-})
+export const recorderErasure: ErasureReach = {
+  ...overRecordings('recorders', async (tx, person, ids) => {
+    await store.requestDeletion(tx, person.organizationId, ids)
+    return {}
+  }),
+  /** A recorder that hangs does not hold up the erasure of people who were in no meeting with it. */
+  async ownActors(tx, { organizationId, recordingIds }) {
+    const ids = await store.joinsOf(tx, organizationId, recordingIds)
+    return { kinds: [meetingMessages.kind], keys: new Set(ids.map((id) => meetingMessages.key(id))) }
+  },
+}

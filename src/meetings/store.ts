@@ -203,3 +203,17 @@ export function countActive(query: Query) {
     where status = any(${ACTIVE}::text[])
     group by platform, status`
 }
+
+/** Ids of the joins of these recordings. */
+export async function joinsOf(
+  tx: Tx,
+  organizationId: string,
+  recordingIds: readonly string[],
+): Promise<readonly string[]> {
+  const rows = await tx<{ id: string }[]>`
+    select id
+    from meeting_join
+    where organization_id = ${organizationId}
+      and recording_id = any(${recordingIds as string[]}::uuid[])`
+  return rows.map(({ id }) => id)
+}

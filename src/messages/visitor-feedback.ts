@@ -12,5 +12,7 @@ export const visitorFeedbackMessages = declareActor('visitor_feedback', 'long', 
     targetId: Type.String(),
     rating: Type.Union([Type.Literal('positive'), Type.Literal('negative')]),
     comment: Type.Optional(Type.String()),
+    /** By the clock of the database. Absent in messages of older versions. */
+    receivedAt: Type.Optional(Type.String()),
   }),
 })

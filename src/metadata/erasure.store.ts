@@ -7,8 +7,8 @@ export interface StoredValue {
   readonly value: unknown
 }
 
-/** Values that can hold text. */
-export function readValues(tx: Tx, organizationId: string, recordingIds: readonly string[]) {
+/** Values that can hold text and were received until `until`. */
+export function readValues(tx: Tx, organizationId: string, until: Date, recordingIds: readonly string[]) {
   return tx<StoredValue[]>`
     select v.record_id as "recordId", v.field_id as "fieldId", v.value
     from metadata_record r
@@ -16,6 +16,7 @@ export function readValues(tx: Tx, organizationId: string, recordingIds: readonl
     where r.organization_id = ${organizationId}
       and r.recording_id = any(${recordingIds as string[]}::uuid[])
       and jsonb_typeof(v.value) in ('string', 'object', 'array')
+      and coalesce(v.set_at <= ${until}, true)
     for no key update of v`
 }
 

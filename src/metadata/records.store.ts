@@ -129,7 +129,9 @@ export async function replaceValues(
     insert into metadata_value (organization_id, record_id, field_id, value)
     select ${organizationId}, ${recordId}, given.field_id, given.value
     from (${valueRows(tx, values)}) as given
-    on conflict (record_id, field_id) do update set value = excluded.value`
+    on conflict (record_id, field_id) do update set
+      value = excluded.value,
+      set_at = case when metadata_value.value = excluded.value then metadata_value.set_at else now() end`
 }
 
 export type LinkedRecord = MetadataRecord & { readonly recordingId: string }

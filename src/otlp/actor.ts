@@ -11,6 +11,7 @@ import type { Ingest } from '../agents/ingest/service.ts'
 import { MAX_EVENTS_PER_REQUEST, MAX_REQUEST_BYTES } from '../agents/model.ts'
 import type { AppendRequest } from '../agents/request-model.ts'
 import { traceMessages } from '../messages/trace.ts'
+import { runningErasures } from '../people/running-erasures.ts'
 import { Semaphore } from '../platform/concurrency/semaphore.ts'
 import { AppError } from '../platform/errors.ts'
 import type { KeptSpan } from './model.ts'
@@ -51,11 +52,17 @@ async function settleSome(deps: TraceActorDeps, turn: LongTurn, ref: Application
   const due = await turn.read((tx) => dueTraces(tx, ref, TRACES))
   if (due.length === 0) return 0
   const pieces = await turn.read((tx) => piecesOf(tx, ref, due))
+  const erasures = await turn.read((tx) => runningErasures(tx, ref.organizationId))
   const spansOf = Map.groupBy(pieces, ({ traceId }) => traceId)
-  const parts = due.flatMap(({ traceId }) =>
-    sessionsOf((spansOf.get(traceId) ?? []).flatMap(({ spans }) => spans as readonly KeptSpan[])),
+  const parts = due.flatMap(({ traceId, version, receivedAt }) =>
+    sessionsOf((spansOf.get(traceId) ?? []).flatMap(({ spans }) => spans as readonly KeptSpan[])).map(
+      (part) => ({
+        ...part,
+        receivedAt: receivedAt ?? version,
+      }),
+    ),
   )
-  await appendAll(deps, turn, ref, parts)
+  await appendAll(deps, turn, ref, parts, erasures)
   await turn.step((tx) => settleTraces(tx, ref, due as readonly DueTrace[]))
   return due.length
 }
@@ -64,28 +71,45 @@ async function appendAll(
   { append, applications }: TraceActorDeps,
   { signal, log }: LongTurn,
   ref: ApplicationRef,
-  parts: readonly SessionPart[],
+  parts: readonly ReceivedPart[],
+  erasures: readonly string[],
 ): Promise<void> {
   if (parts.length === 0) return
   const { agentKey } = await applications.loadForIngest(ref.organizationId, ref.applicationId)
   const principal = { kind: 'agent', ...ref, secretId: '' } as const
-  const sessions = [...Map.groupBy(parts, ({ externalSessionId }) => externalSessionId).values()].map(joined)
+  const sessions = [...Map.groupBy(parts, ({ externalSessionId }) => externalSessionId).values()]
   const places = new Semaphore(SESSIONS_AT_ONCE)
   await Promise.all(
     sessions.map(async (session) => {
       const leave = await places.acquire(signal)
       try {
-        for (const body of requestsOf(agentKey, session)) {
-          signal.throwIfAborted()
-          const refusal = await refusalOf(append(principal, async () => [body]))
-          if (refusal === null) continue
-          log.warn({ session: session.externalSessionId, err: refusal }, 'messages of traces refused')
+        for (const { receivedAt, ...part } of byReceipt(session, erasures)) {
+          for (const body of requestsOf(agentKey, part)) {
+            signal.throwIfAborted()
+            const refusal = await refusalOf(append(principal, async () => [body], receivedAt))
+            if (refusal === null) continue
+            log.warn({ session: part.externalSessionId, err: refusal }, 'messages of traces refused')
+          }
         }
       } finally {
         leave()
       }
     }),
   )
+}
+
+/** A part of a session, with the time at which the first span of its trace was received. */
+type ReceivedPart = SessionPart & { readonly receivedAt: string }
+
+/** The parts of a session as one, but for erasures that run: what was received before one is separate from what was received later. */
+function byReceipt(parts: readonly ReceivedPart[], erasures: readonly string[]): readonly ReceivedPart[] {
+  const groups = Map.groupBy(parts, ({ receivedAt }) => erasures.filter((at) => at < receivedAt).length)
+  return [...groups.entries()]
+    .toSorted(([a], [b]) => a - b)
+    .map(([, group]) => ({
+      ...joined(group),
+      receivedAt: group.map(({ receivedAt }) => receivedAt).toSorted()[0] as string,
+    }))
 }
 
 /** The refusal of messages that no repetition would change. @throws any other error, after which the turn is repeated */

@@ -10,8 +10,9 @@ export const traceErasure: ErasureReach = {
   async step(tx, { organizationId, email, formerEmails = [], names, requestedAt }) {
     const texts = [...(email === null ? [] : [email]), ...formerEmails, ...names]
     const patterns = texts.map((text) => text.trim()).filter((text) => text.length > 1)
-    if (patterns.length > 0) await deleteTracesWith(tx, organizationId, patterns.map(patternOf), requestedAt)
-    return { next: null, counts: {} }
+    if (patterns.length === 0) return { next: null, counts: {} }
+    const deleted = await deleteTracesWith(tx, organizationId, patterns.map(patternOf), requestedAt)
+    return { next: null, counts: {}, changed: deleted > 0 }
   },
 }
 

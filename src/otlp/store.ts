@@ -70,12 +70,14 @@ export interface DueTrace {
   readonly traceId: string
   /** Of its last span, to the microsecond. It tells whether more spans came meanwhile. */
   readonly version: string
+  /** When its first span was received. Null: by an older version. */
+  readonly receivedAt: string | null
 }
 
 /** The due traces of an application, in the order in which their conversations took place. */
 export function dueTraces(query: Query, { organizationId, applicationId }: ApplicationRef, limit: number) {
   return query<DueTrace[]>`
-    select trace_id as "traceId", last_span_at::text as version
+    select trace_id as "traceId", last_span_at::text as version, first_span_at::text as "receivedAt"
     from otlp_trace
     where organization_id = ${organizationId}
       and application_id = ${applicationId}
@@ -137,20 +139,21 @@ export async function deleteOldTraces(query: Query, limit: number): Promise<numb
   return deleted.count
 }
 
-/** Forgets traces of which a piece, stored before `until`, matches one of the patterns. */
+/** Forgets traces whose first span was received until `until`, if a piece matches one of the patterns. @returns how many */
 export async function deleteTracesWith(
   tx: Tx,
   organizationId: string,
   patterns: readonly string[],
   until: Date,
-): Promise<void> {
-  await tx`
+): Promise<number> {
+  const { count } = await tx`
     delete from otlp_trace t
     using otlp_piece p
     where t.organization_id = ${organizationId}
       and p.organization_id = ${organizationId}
       and p.application_id = t.application_id
       and p.trace_id = t.trace_id
-      and t.last_span_at <= ${until}
+      and coalesce(t.first_span_at <= ${until}, true)
       and p.spans::text ~* any(${[...patterns]}::text[])`
+  return count
 }

@@ -99,7 +99,7 @@ export function createDirectory(deps: DirectoryDeps) {
         const terms = { ...termsOf(person, merged), formerPublicIds, recordingIds }
         const row = { id: newId(), organizationId, personId: id, publicId, terms, counts }
         const inserted = await insertErasure(tx, row)
-        await outbox.send([erasureMessages.message(row.id, 'erase')])
+        await outbox.send([erasureMessages.message(row.id, 'erase', { organizationId })])
         await also?.(tx, inserted)
         return inserted
       })

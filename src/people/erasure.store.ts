@@ -1,4 +1,5 @@
 /** SQL of erasures: search terms, progress and counts. */
+import type { RunningTurn } from '../actors/running-turns.ts'
 import type { Json, Query, Tx } from '../platform/db/pool.ts'
 import type { ErasureKind } from './erasure.ts'
 
@@ -25,6 +26,19 @@ export interface Progress {
   /** Name of the reach that runs next. */
   readonly reach: string
   readonly from: Json | null
+  /** From 1. Absent, as the members below, in erasures that an older version began. */
+  readonly pass?: number
+  /** Whether this pass has erased something. */
+  readonly changed?: boolean
+  /** What the erasure waits for before the pass. */
+  readonly wait?: Wait | null
+}
+
+export interface Wait {
+  /** Milliseconds since 1970. */
+  readonly since: number
+  readonly transactions: readonly string[]
+  readonly turns: readonly RunningTurn[]
 }
 
 export interface OpenErasure extends Erasure {
@@ -50,10 +64,12 @@ export async function insertErasure(
 ): Promise<Erasure> {
   const { id, organizationId, personId, publicId, terms, counts } = row
   const [inserted] = await tx<Erasure[]>`
-    insert into person_erasure (id, organization_id, person_id, public_id, terms, counts)
+    insert into person_erasure (id, organization_id, person_id, public_id, terms, counts, requested_at)
     values (
       ${id}, ${organizationId}, ${personId}, ${publicId}, ${JSON.stringify(terms)}::text::jsonb,
-      ${JSON.stringify(counts)}::text::jsonb
+      ${JSON.stringify(counts)}::text::jsonb,
+      -- A Date has milliseconds.
+      date_trunc('milliseconds', clock_timestamp() + interval '1 millisecond')
     )
     returning ${columns(tx)}`
   return inserted as Erasure
@@ -99,4 +115,37 @@ export async function finishErasure(
     update person_erasure
     set progress = null, terms = null, finished_at = clock_timestamp(), counts = ${JSON.stringify(counts)}::text::jsonb
     where organization_id = ${organizationId} and id = ${id}`
+}
+
+/** When the erasures that run were requested, as text with microseconds. */
+export async function listRunning(query: Query, organizationId: string): Promise<readonly string[]> {
+  const rows = await query<{ requestedAt: string }[]>`
+    select requested_at::text as "requestedAt"
+    from person_erasure
+    where organization_id = ${organizationId} and finished_at is null`
+  return rows.map(({ requestedAt }) => requestedAt)
+}
+
+/** Those of the addresses whose owners are being erased, with everything that was received until `receivedAt`. In lower case. */
+export async function erasedEmails(
+  query: Query,
+  organizationId: string,
+  emails: readonly string[],
+  receivedAt: Date,
+): Promise<ReadonlySet<string>> {
+  const rows = await query<{ email: string }[]>`
+    select lower(w.email) as email
+    from unnest(${emails as string[]}::text[]) as w (email)
+    where exists (
+      select
+      from person_erasure e
+      where e.organization_id = ${organizationId}
+        and e.finished_at is null
+        and e.requested_at >= ${receivedAt}
+        and (
+          lower(e.terms ->> 'email') = lower(w.email)
+          or e.terms -> 'formerEmails' @> to_jsonb(lower(w.email))
+        )
+    )`
+  return new Set(rows.map(({ email }) => email))
 }

@@ -124,6 +124,9 @@ export const LEFT_BY_ERASURE = [
   'other_conversations',
   'other_recordings',
   'other_coding_sessions',
+  'other_feedback',
+  'waiting_imports',
+  'names_of_objects',
   'media',
   'website_forms',
 ] as const
@@ -170,6 +173,9 @@ export const PersonErasure = named(
         '`fingerprints`: SHA-256 digests of messages, by which retries are recognised. `other_conversations` and ' +
         '`other_recordings`: those without the person as a participant, even if they mention the person. ' +
         '`other_coding_sessions`: sessions of coding agents with a part of the name only. ' +
+        '`other_feedback`: feedback records of others that mention the person. ' +
+        '`waiting_imports`: CSV files whose import has not been started, and what could not be processed within a day. ' +
+        '`names_of_objects`: names and descriptions that members gave to companies, projects, folders, sources, themes and the like. ' +
         '`media`: audio, images and their source addresses. `website_forms`: submissions to the operator of the service.',
     }),
   }),

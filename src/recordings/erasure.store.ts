@@ -3,20 +3,24 @@ import type { Tx } from '../platform/db/pool.ts'
 
 export interface RecordingTexts {
   readonly id: string
+  /** Null also where the text was received after the erasure was requested. */
   readonly displayName: string | null
   readonly summary: string | null
 }
 
-/** Locks the recordings until the transaction ends. */
-export function readTexts(tx: Tx, organizationId: string, ids: readonly string[]) {
+/** Texts that were received until `until`, and automatic summaries. Locks the recordings until the transaction ends. */
+export function readTexts(tx: Tx, organizationId: string, until: Date, ids: readonly string[]) {
   return tx<RecordingTexts[]>`
-    select id, display_name as "displayName", summary
+    select id,
+      case when coalesce(named_at <= ${until}, true) then display_name end as "displayName",
+      case when coalesce(summarized_at <= ${until}, true) or summary_source = 'automatic' then summary end as summary
     from recording
     where organization_id = ${organizationId} and id = any(${ids as string[]}::uuid[])
     order by id
     for no key update`
 }
 
+/** Null: the text stays. */
 export async function writeTexts(
   tx: Tx,
   organizationId: string,
@@ -25,7 +29,7 @@ export async function writeTexts(
   if (rows.length === 0) return
   await tx`
     update recording r
-    set display_name = c."displayName", summary = c.summary, updated_at = now()
+    set display_name = coalesce(c."displayName", r.display_name), summary = coalesce(c.summary, r.summary), updated_at = now()
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as c (id uuid, "displayName" text, summary text)
     where r.organization_id = ${organizationId} and r.id = c.id`
 }

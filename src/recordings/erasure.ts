@@ -3,7 +3,7 @@ import { overRecordings } from '../people/erasure.ts'
 import { readSpeakers, readTexts, writeSpeakers, writeTexts } from './erasure.store.ts'
 
 export const recordingErasure = overRecordings('recordings', async (tx, person, ids) => {
-  const rows = await readTexts(tx, person.organizationId, ids)
+  const rows = await readTexts(tx, person.organizationId, person.requestedAt, ids)
   const changed = rows.flatMap((row) => {
     const displayName = person.eraser.value(row.displayName)
     const summary = person.eraser.value(row.summary)

@@ -253,8 +253,8 @@ export async function updateRecording(
     update recording
     set
       updated_at = now()
-      ${displayName === undefined ? tx`` : tx`, display_name = ${displayName}`}
-      ${summary === undefined ? tx`` : tx`, summary = ${summary}, summary_source = 'api'`}
+      ${displayName === undefined ? tx`` : tx`, display_name = ${displayName}, named_at = now()`}
+      ${summary === undefined ? tx`` : tx`, summary = ${summary}, summary_source = 'api', summarized_at = now()`}
       ${startedAt === undefined ? tx`` : tx`, started_at = ${startedAt}::text::timestamptz`}
       ${completedAt === undefined ? tx`` : tx`, completed_at = ${completedAt}::text::timestamptz`}
     where organization_id = ${organizationId}

@@ -72,6 +72,7 @@ export async function endTranscription(
     set
       transcript_status = ${outcome},
       transcript_source = ${outcome === 'completed' ? 'automatic' : null},
+      words_version = words_version + 1,
       updated_at = now()
     where organization_id = ${organizationId}
       and id = ${recordingId}
@@ -85,7 +86,7 @@ export async function endTranscription(
 export async function completeByRecorder(tx: Tx, { organizationId, recordingId }: Subject): Promise<boolean> {
   const { count } = await tx`
     update recording
-    set transcript_status = 'completed', transcript_source = 'automatic', updated_at = now()
+    set transcript_status = 'completed', transcript_source = 'automatic', words_version = words_version + 1, updated_at = now()
     where organization_id = ${organizationId}
       and id = ${recordingId}
       and transcript_status in ('waiting', 'failed')
@@ -105,7 +106,7 @@ export async function resetAutomaticTranscript(
   const { count } = await tx`
     update recording
     set
-      transcript_status = 'waiting', transcript_source = null, updated_at = now(),
+      transcript_status = 'waiting', transcript_source = null, words_version = words_version + 1, updated_at = now(),
       summary = case when summary_source = 'automatic' then null else summary end,
       summary_source = case when summary_source = 'automatic' then null else summary_source end
     where organization_id = ${organizationId}
@@ -144,9 +145,19 @@ export async function lockForTranscript(tx: Tx, { organizationId, recordingId }:
   return rows.length > 0
 }
 
+/** The words have changed: a summary that is being made of the former ones is not stored. */
+export async function outdateSummary(tx: Tx, { organizationId, recordingId }: Subject): Promise<void> {
+  await tx`
+    update recording
+    set words_version = words_version + 1
+    where organization_id = ${organizationId} and id = ${recordingId}`
+}
+
 export interface Summarized {
   readonly organizationId: string
   readonly summarySource: 'api' | 'automatic' | null
+  /** Of the words that are summarised. */
+  readonly wordsVersion: number
 }
 
 /**
@@ -155,17 +166,21 @@ export interface Summarized {
  */
 export async function findSummarized(tx: Tx, recordingId: string): Promise<Summarized | null> {
   const [row] = await tx<Summarized[]>`
-    select organization_id as "organizationId", summary_source as "summarySource"
+    select organization_id as "organizationId", summary_source as "summarySource", words_version as "wordsVersion"
     from recording
     where id = ${recordingId}
     for no key update`
   return row ?? null
 }
 
-/** null removes an earlier automatic summary, which was created from another transcript. */
+/**
+ * null removes an earlier automatic summary, which was created from another transcript. A summary of words that have changed since is not
+ * stored: another message makes a new one.
+ */
 export async function saveSummary(
   tx: Tx,
   { organizationId, recordingId }: Subject,
+  wordsVersion: number,
   summary: string | null,
 ): Promise<void> {
   await tx`
@@ -174,5 +189,36 @@ export async function saveSummary(
     where organization_id = ${organizationId}
       and id = ${recordingId}
       and summary_source is distinct from 'api'
+      and words_version = ${wordsVersion}
       and summary is distinct from ${summary}`
+}
+
+/** Whether one of the recordings has media that is being processed, or a transcript that is being made. */
+export async function isTranscriptAwaited(
+  query: Query,
+  organizationId: string,
+  recordingIds: readonly string[],
+): Promise<boolean> {
+  const rows = await query`
+    select 1
+    from recording
+    where organization_id = ${organizationId}
+      and id = any(${recordingIds as string[]}::uuid[])
+      and (transcript_status in ('queued', 'processing') or asset_status = 'processing')
+    limit 1`
+  return rows.length > 0
+}
+
+/** Locks the recordings until the transaction ends, in the order of their ids. */
+export async function lockRecordings(
+  tx: Tx,
+  organizationId: string,
+  recordingIds: readonly string[],
+): Promise<void> {
+  await tx`
+    select 1
+    from recording
+    where organization_id = ${organizationId} and id = any(${recordingIds as string[]}::uuid[])
+    order by id
+    for no key update`
 }

@@ -75,7 +75,38 @@ export function findSummarized(tx: Tx, recordingId: string): Promise<store.Summa
   return store.findSummarized(tx, recordingId)
 }
 
-/** Stores the automatic summary; null removes an earlier one, which was created from another transcript. */
-export function saveSummary(tx: Tx, recording: store.Subject, summary: string | null): Promise<void> {
-  return store.saveSummary(tx, recording, summary)
+/** The words have changed in place. The caller has the transcript summarised again. */
+export function outdateSummary(tx: Tx, recording: store.Subject): Promise<void> {
+  return store.outdateSummary(tx, recording)
+}
+
+/**
+ * Stores the automatic summary of the words of this version; null removes an earlier one, which was created from another transcript. Does
+ * nothing if the words have changed since.
+ */
+export function saveSummary(
+  tx: Tx,
+  recording: store.Subject,
+  wordsVersion: number,
+  summary: string | null,
+): Promise<void> {
+  return store.saveSummary(tx, recording, wordsVersion, summary)
+}
+
+/** Whether one of the recordings has media that is being processed, or a transcript that is being made. */
+export function isTranscriptAwaited(
+  query: Query,
+  organizationId: string,
+  recordingIds: readonly string[],
+): Promise<boolean> {
+  return store.isTranscriptAwaited(query, organizationId, recordingIds)
+}
+
+/** Until the transaction ends, the recordings are not changed. */
+export function keepRecordings(
+  tx: Tx,
+  organizationId: string,
+  recordingIds: readonly string[],
+): Promise<void> {
+  return store.lockRecordings(tx, organizationId, recordingIds)
 }

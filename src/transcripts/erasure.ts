@@ -3,10 +3,11 @@
  * rebuilds the search index and an automatic summary from the remaining text.
  */
 import { forgetFindings } from '../findings/save.ts'
+import { recordingMessages } from '../messages/recording.ts'
 import { transcriptionMessages } from '../messages/transcription.ts'
 import type { ErasureReach } from '../people/erasure.ts'
 import type { Json } from '../platform/db/pool.ts'
-import { keepTranscript } from '../recordings/transcript.ts'
+import { isTranscriptAwaited, keepTranscript, outdateSummary } from '../recordings/transcript.ts'
 import { readSpoken, writeSpoken } from './erasure.store.ts'
 
 /** Number of utterances in one step. */
@@ -37,11 +38,20 @@ export const transcriptErasure: ErasureReach = {
     })
     await writeSpoken(tx, organizationId, id, erased)
     // Quotations of the former words go at once. The actor of the transcription has the words that are left analysed again.
-    if (erased.length > 0) await forgetFindings(tx, organizationId, id)
+    if (erased.length > 0) {
+      await forgetFindings(tx, organizationId, id)
+      await outdateSummary(tx, { organizationId, recordingId: id })
+    }
     const state = { place, after: rows.at(-1)?.ordinal ?? after, changed: changed || erased.length > 0 }
     const counts = { utterances: erased.length }
     if (rows.length === UTTERANCES) return { next: state as unknown as Json, counts }
     if (state.changed) await send([transcriptionMessages.message(id, 'transcript_completed')])
     return { next: following, counts }
   },
+  ownActors: async (_, { recordingIds }) => ({
+    kinds: [recordingMessages.kind, transcriptionMessages.kind],
+    keys: new Set(recordingIds.flatMap((id) => [recordingMessages.key(id), transcriptionMessages.key(id)])),
+  }),
+  /** What is heard in media that was received before is as old as the media. */
+  isAwaited: (tx, { organizationId, recordingIds }) => isTranscriptAwaited(tx, organizationId, recordingIds),
 }

@@ -30,7 +30,7 @@ async function indexAndSummarize(summarizer: Summarizer, turn: LongTurn): Promis
     const recording = await findSummarized(tx, id)
     if (recording === null) return null
     await indexTranscript(tx, recording.organizationId, id)
-    const { organizationId } = recording
+    const { organizationId, wordsVersion } = recording
     await outdateRecording(tx, organizationId, id)
     await send([
       passageMessages.message(id, 'recording', { organizationId }),
@@ -38,14 +38,13 @@ async function indexAndSummarize(summarizer: Summarizer, turn: LongTurn): Promis
     ])
     const wanted = recording.summarySource !== 'api'
     const passages = wanted ? await readUtterances(tx, recording.organizationId, id) : []
-    return { organizationId: recording.organizationId, wanted, passages }
+    return { organizationId, wordsVersion, wanted, passages }
   })
   // The recording was deleted, or its caller has supplied a summary.
   if (!spoken?.wanted) return turn.finish(async () => {})
   const summary = await summarize(summarizer, turn, spoken.passages)
-  await turn.finish((tx) =>
-    saveSummary(tx, { organizationId: spoken.organizationId, recordingId: id }, summary),
-  )
+  const { organizationId, wordsVersion } = spoken
+  await turn.finish((tx) => saveSummary(tx, { organizationId, recordingId: id }, wordsVersion, summary))
 }
 
 /**

@@ -9,7 +9,7 @@ import { transaction } from '../platform/db/transaction.ts'
 import type { IncomingRecord } from '../platform/storage/incoming.ts'
 import { invalid } from '../platform/validation/json.ts'
 import { discardUpload } from './garbage.store.ts'
-import { changePhase, partsOf, setProcessing } from './processing.store.ts'
+import * as store from './processing.store.ts'
 import { objectKeyOf, type UploadFolder } from './receive-request.ts'
 import type { UploadErrorCode } from './rules.ts'
 import { assertFits, assertRoom, hashOf, notCancellable } from './service.ts'
@@ -93,27 +93,40 @@ export interface CompleteFile extends Ref {
   readonly objectKey: string
   /** Bytes. */
   readonly fileSize: number
+  /** When the upload was created. */
+  readonly createdAt: Date
   /** Argument of `IncomingStore.publish`. */
   readonly whole: IncomingRecord
 }
 
 /** Begins an attempt to use the file, whatever an earlier one left. @returns null if the upload was deleted or has ended */
 export async function beginFile(tx: Tx, uploadId: string): Promise<CompleteFile | null> {
-  const begun = await setProcessing(tx, uploadId)
+  const begun = await store.setProcessing(tx, uploadId)
   if (begun === null) return null
-  const { id, organizationId, objectKey, fileSize, resumeState } = begun
-  const parts = await partsOf(tx, begun)
+  const { id, organizationId, objectKey, fileSize, createdAt, resumeState } = begun
+  const parts = await store.partsOf(tx, begun)
   return {
     id,
     organizationId,
     objectKey,
     fileSize,
+    createdAt,
     whole: { offset: fileSize, resumeState, parts: [...parts] },
   }
 }
 
 /** Ends the upload and has its bytes deleted. `errorCode`: null if the file was used. */
 export async function endFile(tx: Tx, ref: Ref, errorCode: UploadErrorCode | null): Promise<void> {
-  if (await changePhase(tx, ref, errorCode === null ? 'ready' : 'fail', errorCode))
+  if (await store.changePhase(tx, ref, errorCode === null ? 'ready' : 'fail', errorCode))
     await discardUpload(tx, ref)
+}
+
+/** Whether a file of the folder, with an upload that was created until `until`, waits to be used or is being used. */
+export function isFileAwaited(
+  query: Query,
+  organizationId: string,
+  folder: NewFile['folder'],
+  until: Date,
+): Promise<boolean> {
+  return store.isFileAwaited(query, organizationId, `${folder}/`, until)
 }

@@ -15,6 +15,7 @@ export interface BegunUpload {
   readonly fileName: string
   /** Bytes. */
   readonly fileSize: number
+  readonly createdAt: Date
   readonly resumeState: IncomingRecord['resumeState']
 }
 
@@ -31,7 +32,7 @@ export async function setProcessing(tx: Tx, uploadId: string): Promise<BegunUplo
       and phase = any(${[...from]}::text[])
     returning
       id, organization_id as "organizationId", recording_id as "recordingId", object_key as "objectKey",
-      file_name as "fileName", file_size as "fileSize", resume_state as "resumeState"`
+      file_name as "fileName", file_size as "fileSize", created_at as "createdAt", resume_state as "resumeState"`
   return begun ?? null
 }
 
@@ -146,4 +147,23 @@ export async function recordEncodeProgress(
     where organization_id = ${organizationId}
       and id = ${id}
       and phase = 'encoding'`
+}
+
+/** Whether a file whose object key has the prefix, with an upload that was created until `until`, waits to be used or is being used. */
+export async function isFileAwaited(
+  query: Query,
+  organizationId: string,
+  prefix: string,
+  until: Date,
+): Promise<boolean> {
+  const rows = await query`
+    select 1
+    from upload
+    where organization_id = ${organizationId}
+      and recording_id is null
+      and phase = any(${[...UPLOAD_EVENTS.begin.from]}::text[])
+      and starts_with(object_key, ${prefix})
+      and created_at <= ${until}
+    limit 1`
+  return rows.length > 0
 }

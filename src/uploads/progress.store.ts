@@ -137,16 +137,20 @@ export async function recordProgress(tx: Tx, claim: WriteClaim, record: Incoming
 export async function complete(tx: Tx, claim: WriteClaim, record: IncomingRecord): Promise<boolean> {
   const { to } = UPLOAD_EVENTS.complete
   await lockRecordingOf(tx, claim.id)
-  const completed = await tx`
+  const [completed] = await tx<{ fileName: string; createdAt: string }[]>`
     update upload
     set
       phase = ${to}, bytes_received = ${record.offset}, resume_state = ${tx.json(record.resumeState)}, updated_at = now()
     where ${isClaimedBy(tx, claim)}
-      and file_size = ${record.offset}`
-  if (completed.count === 0) return false
+      and file_size = ${record.offset}
+    returning file_name as "fileName", created_at::text as "createdAt"`
+  if (completed === undefined) return false
   await insertParts(tx, claim, record)
   const subject = subjectOf(claim)
-  if (subject !== null) await completeUpload(tx, subject, displayNameOf(claim.fileName))
+  if (subject === null) return true
+  // The name is read again: a person may have been erased from it since the request began.
+  const name = { displayName: displayNameOf(completed.fileName), namedAt: completed.createdAt }
+  await completeUpload(tx, subject, name)
   return true
 }
 

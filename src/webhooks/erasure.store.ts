@@ -1,4 +1,5 @@
 /** The SQL of erasing a person from the events of webhooks. */
+import type { ErasedPerson } from '../people/erasure.ts'
 import type { Tx } from '../platform/db/pool.ts'
 
 export interface EventData {
@@ -8,6 +9,8 @@ export interface EventData {
   readonly data: Readonly<Record<string, unknown>>
   /** The event is about a feedback record that was deleted, or about a finding in one. */
   readonly isOrphaned: boolean
+  /** The event repeats what was received before the erasure was requested. */
+  readonly isOld: boolean
 }
 
 /** The number of the newest event; 0: there is none. */
@@ -19,14 +22,52 @@ export async function lastEvent(tx: Tx, organizationId: string): Promise<number>
   return row?.seq ?? 0
 }
 
-/** Events after number `after` and up to number `last`, in order. */
-export function readEventData(tx: Tx, organizationId: string, last: number, after: number, limit: number) {
+/**
+ * Events after number `after` and up to number `last`, in order. An event that was written after the request is old if the message, the
+ * name of the recording or the file that it repeats was received before.
+ */
+export function readEventData(
+  tx: Tx,
+  {
+    organizationId,
+    requestedAt,
+    recordingIds,
+  }: Pick<ErasedPerson, 'organizationId' | 'requestedAt' | 'recordingIds'>,
+  last: number,
+  after: number,
+  limit: number,
+) {
   return tx<EventData[]>`
     select e.id, e.seq, e.data,
       o.record_id is not null and not exists (
         select from feedback_record r
         where r.organization_id = e.organization_id and r.id = o.record_id
-      ) as "isOrphaned"
+      ) as "isOrphaned",
+      e.occurred_at <= ${requestedAt} or case
+        when e.type like 'theme.%' then true
+        when e.type like 'signal.%' then
+          coalesce((e.data ->> 'recordingId')::uuid = any(${recordingIds as string[]}::uuid[]), false)
+          or exists (
+            select
+            from agent_event m
+            where m.organization_id = e.organization_id
+              and m.session_id = (e.data ->> 'sessionId')::uuid
+              and m.external_event_id = e.data ->> 'externalEventId'
+              and m.updated_at <= ${requestedAt}
+          )
+        when e.type like 'recording.%' then exists (
+          select
+          from recording r
+          where r.organization_id = e.organization_id
+            and r.id = (e.data ->> 'id')::uuid
+            and r.id = any(${recordingIds as string[]}::uuid[])
+            and coalesce(r.named_at <= ${requestedAt}, true)
+        )
+        when e.type like 'upload.%' then
+          (e.data ->> 'recordingId')::uuid = any(${recordingIds as string[]}::uuid[])
+          and (e.data ->> 'createdAt')::timestamptz <= ${requestedAt}
+        else false
+      end as "isOld"
     from webhook_event e
     cross join lateral (
       select case

@@ -19,17 +19,19 @@ interface State {
 
 export const webhookErasure: ErasureReach = {
   name: 'webhookEvents',
-  async step(tx, { organizationId, eraser }, from) {
+  async step(tx, person, from) {
+    const { organizationId, eraser } = person
     const start = typeof from === 'number' ? { after: from } : ((from as State | null) ?? { after: 0 })
     const last = 'last' in start ? start.last : await lastEvent(tx, organizationId)
-    const rows = await readEventData(tx, organizationId, last, start.after, EVENTS)
-    const erased = rows.flatMap(({ id, data, isOrphaned }) => {
-      const next = eraser.value(isOrphaned ? withoutWords(data) : data)
+    const rows = await readEventData(tx, person, last, start.after, EVENTS)
+    const erased = rows.flatMap(({ id, data, isOrphaned, isOld }) => {
+      const next = isOrphaned ? eraser.value(withoutWords(data)) : isOld ? eraser.value(data) : data
       return Bun.deepEquals(next, data) ? [] : [{ id, data: next }]
     })
     await writeEventData(tx, organizationId, erased)
     const after = rows.at(-1)?.seq ?? last
-    return { next: rows.length === EVENTS ? { after, last } : null, counts: {} }
+    const next = rows.length === EVENTS ? { after, last } : null
+    return { next, counts: {}, changed: erased.length > 0 }
   },
 }
 

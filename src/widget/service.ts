@@ -4,6 +4,7 @@ import type { Applications } from '../agents/applications/service.ts'
 import type { Deps } from '../container.ts'
 import type { PagePrincipal } from '../identity/authentication.ts'
 import { visitorFeedbackMessages } from '../messages/visitor-feedback.ts'
+import { databaseTime } from '../platform/db/database-time.ts'
 import { AppError } from '../platform/errors.ts'
 import { validate } from '../platform/validation/json.ts'
 import { FORMS } from '../website/model.ts'
@@ -46,9 +47,12 @@ export function createWidget({ applications, website, ...deps }: WidgetDeps): Wi
         ...(kept === undefined ? {} : { comment: kept }),
       }
       const actor = responseActorId(applicationId, session, message)
-      await transactionWithOutbox(deps, (_, outbox) =>
-        outbox.send([visitorFeedbackMessages.message(actor, 'store', { organizationId, payload })]),
-      )
+      await transactionWithOutbox(deps, async (tx, outbox) => {
+        const received = { ...payload, receivedAt: await databaseTime(tx) }
+        await outbox.send([
+          visitorFeedbackMessages.message(actor, 'store', { organizationId, payload: received }),
+        ])
+      })
     },
     async form(name, body) {
       const form = FORMS.find((one) => one.name === name)

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type Agent, assistantMessage, feedbackOn, openAgent, userMessage } from '../support/agents.ts'
 import { createCodingSession } from '../support/coding-sessions.ts'
+import { whereFound } from '../support/erasure.ts'
 import { eventually } from '../support/eventually.ts'
 import { createRecord, createSource, field, PEOPLE, putPerson } from '../support/feedback.ts'
 import { requestOf, span, TRACES } from '../support/otlp.ts'
@@ -27,23 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => server?.stop())
 
-/** By table, the words that a dump of the table contains. */
-async function dump(): Promise<Readonly<Record<string, readonly string[]>>> {
-  const { sql } = server.database
-  const tables = await sql<{ name: string }[]>`
-    select table_name as name from information_schema.tables
-    where table_schema = 'public' and table_type = 'BASE TABLE' order by 1`
-  expect(tables.length).toBeGreaterThan(40)
-  const found: Record<string, readonly string[]> = {}
-  for (const { name } of tables) {
-    const copy = await sql`copy ${sql(name)} to stdout`.readable()
-    let text = ''
-    for await (const chunk of copy) text += String(chunk)
-    const words = WORDS.filter((word) => text.toLowerCase().includes(word))
-    if (words.length > 0) found[name] = words
-  }
-  return found
-}
+const dump = () => whereFound(server, WORDS)
 
 async function saySomethingEverywhere() {
   const webhook = { url: 'https://example.com/', types: ['*'], enabled: false }

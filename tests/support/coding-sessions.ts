@@ -19,8 +19,12 @@ export async function createSessionUpload(client: Client): Promise<string> {
   return body.uploadId
 }
 
-/** Uploads a session file, and waits until it was read. @returns the upload */
-export async function uploadSessionFile(client: Client, content: string | Uint8Array, members: object = {}) {
+/** Uploads a session file. @returns the id of the upload */
+export async function sendSessionFile(
+  client: Client,
+  content: string | Uint8Array,
+  members: object = {},
+): Promise<string> {
   const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content
   const created = await client.post(`${SESSIONS}/uploads`, {
     fileName: 'session.jsonl',
@@ -30,8 +34,14 @@ export async function uploadSessionFile(client: Client, content: string | Uint8A
   if (created.status !== 201) throw new Error(`${created.status} ${JSON.stringify(created.body)}`)
   const { status } = await fetch(created.body.uploadUrl, { method: 'PUT', body: new Uint8Array(bytes) })
   if (status !== 201) throw new Error(`the bytes: ${status}`)
+  return created.body.uploadId
+}
+
+/** Uploads a session file, and waits until it was read. @returns the upload */
+export async function uploadSessionFile(client: Client, content: string | Uint8Array, members: object = {}) {
+  const id = await sendSessionFile(client, content, members)
   return eventually(async () => {
-    const { body } = await client.get(`${SESSIONS}/uploads/${created.body.uploadId}`)
+    const { body } = await client.get(`${SESSIONS}/uploads/${id}`)
     if (body.phase === 'processing') throw new Error('the file is being read')
     return body
   })

@@ -185,8 +185,8 @@ export async function updateSessions(tx: Query, writes: readonly SessionWrite[])
 export async function insertEvents(tx: Query, writes: readonly EventWrite[]): Promise<void> {
   if (writes.length === 0) return
   await tx`
-    ${insertEventsFrom(tx)}
-    select organization_id, session_id, id, seq, rev, type, final, at, body, hash, version
+    ${insertEventsFrom(tx, tx`, created_at, updated_at`)}
+    select organization_id, session_id, id, seq, rev, type, final, at, body, hash, version, received_at, received_at
     from ${eventTable(tx, writes)}`
 }
 
@@ -210,7 +210,7 @@ export async function reviseEvents(tx: Query, writes: readonly EventWrite[]): Pr
     )
     update agent_event e set
       revision = i.rev, final = i.final, occurred_at = i.at, body = i.body, fingerprint = i.hash,
-      settings_version = i.version, updated_at = now()
+      settings_version = i.version, updated_at = i.received_at
     from incoming i
     where e.organization_id = i.organization_id and e.session_id = i.session_id and e.external_event_id = i.id`
 }
@@ -223,7 +223,7 @@ export async function insertRevisions(tx: Query, writes: readonly EventWrite[]):
       organization_id, session_id, external_event_id, revision, final, occurred_at, body, fingerprint, settings_version,
       created_at
     )
-    select organization_id, session_id, id, rev, final, at, body, hash, version, now()
+    select organization_id, session_id, id, rev, final, at, body, hash, version, received_at
     from ${eventTable(tx, writes)}`
 }
 
@@ -231,11 +231,15 @@ export async function insertRevisions(tx: Query, writes: readonly EventWrite[]):
 function eventTable(tx: Query, writes: readonly EventWrite[]) {
   return tx`
     ${eventRows(tx, writes)}
-    join unnest(
-      ${writes.map(({ key }) => key.organizationId)}::text[]::uuid[],
-      ${writes.map(({ id }) => id)}::text[]::uuid[],
-      ${writes.map(({ settingsVersion }) => settingsVersion)}::int[]
-    ) with ordinality as s (organization_id, session_id, version, n) using (n)`
+    join (
+      select n, organization_id, session_id, version, coalesce(received_at, now()) as received_at
+      from unnest(
+        ${writes.map(({ key }) => key.organizationId)}::text[]::uuid[],
+        ${writes.map(({ id }) => id)}::text[]::uuid[],
+        ${writes.map(({ settingsVersion }) => settingsVersion)}::int[],
+        ${writes.map(({ receivedAt }) => receivedAt ?? null)}::text[]::timestamptz[]
+      ) with ordinality as w (organization_id, session_id, version, received_at, n)
+    ) as s using (n)`
 }
 
 /** Marks late events. The session's actor processes them in its next turn. */

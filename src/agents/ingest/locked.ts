@@ -152,7 +152,7 @@ async function writePlans(
 
 /** The write of a plan into its session's row. */
 export function sessionWrite({ job, id, values, changesValues, hasNews }: Plan): SessionWrite {
-  return { key: job.key, id, values, changesValues, hasNews }
+  return { key: job.key, id, values, changesValues, hasNews, receivedAt: job.receivedAt ?? null }
 }
 
 function eventWrites(
@@ -166,5 +166,6 @@ function eventWrites(
       id,
       settingsVersion: job.current.version,
       events: decision[part],
+      receivedAt: job.receivedAt ?? null,
     }))
 }

@@ -46,6 +46,8 @@ export interface SessionWrite {
   readonly changesValues: boolean
   /** False where the session's actor has nothing new to do. Then the processing status that the actor wrote stays. */
   readonly hasNews: boolean
+  /** As in `EventWrite`. */
+  readonly receivedAt?: string | null
 }
 
 /** The events that one request writes into its session. */
@@ -54,6 +56,8 @@ export interface EventWrite {
   readonly id: string
   readonly settingsVersion: number
   readonly events: readonly PreparedEvent[]
+  /** When the events were received, if they have waited outside of their session. Null: now. */
+  readonly receivedAt?: string | null
 }
 
 /** Ids and sequences of the stored events that one request must be compared with. */

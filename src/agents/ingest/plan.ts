@@ -35,6 +35,8 @@ export interface Job {
   readonly bodies?: ReadonlyMap<number, Bodies>
   /** Size of the body as sent. */
   readonly bytes: number
+  /** When the events were received, if they have waited elsewhere. Null: with this request. */
+  readonly receivedAt?: string | null
 }
 
 /** A job whose application is unchanged, with the credits of its organization. */

@@ -61,12 +61,12 @@ export function insertFrom(tx: Query, table: Fragment) {
   return tx`
     insert into agent_session as s (
       id, organization_id, application_id, external_session_id, status, processing_status, agent_version, source, context,
-      environment, participants
+      environment, participants, created_at, described_at
     )
     select
       w.id, w.organization, w.application, w.external_id, w.changes ->> 'status', w.processing_status,
       w.changes ->> 'agentVersion', w.changes -> 'source', w.changes -> 'context', w.changes ->> 'environment',
-      w.changes -> 'participants'
+      w.changes -> 'participants', coalesce(w.received_at, now()), coalesce(w.received_at, now())
     from ${table}`
 }
 
@@ -81,6 +81,13 @@ export function updateFrom(tx: Query, table: Fragment) {
       context = coalesce(w.changes -> 'context', s.context),
       environment = coalesce(w.changes ->> 'environment', s.environment),
       participants = coalesce(w.changes -> 'participants', s.participants),
+      described_at = case
+        when w.changes = '{}' then s.described_at
+        when coalesce(w.changes -> 'participants', s.participants) <> s.participants
+          or coalesce(w.changes -> 'context', s.context) is distinct from s.context
+        then coalesce(w.received_at, now())
+        else s.described_at
+      end,
       -- Always rises, because it is the version of the session (see versionOf).
       last_activity_at = greatest(clock_timestamp(), s.last_activity_at + interval '1 microsecond'),
       updated_at = now()
@@ -119,7 +126,7 @@ export function sessionWriteTable(tx: Query, writes: readonly SessionWrite[]) {
     (
       select
         n::int, id::uuid, organization::uuid, application::uuid, external_id, processing_status, has_news::bool,
-        changes::jsonb
+        changes::jsonb, received_at::timestamptz
       from rows from (
         unnest(${writes.map(({ key }) => key.externalSessionId)}::text[]),
         ${column(({ id }) => id)},
@@ -127,8 +134,11 @@ export function sessionWriteTable(tx: Query, writes: readonly SessionWrite[]) {
         ${column(({ key }) => key.applicationId)},
         ${column(({ values }) => values.processingStatus)},
         ${column(({ hasNews }) => hasNews)},
-        ${column(({ values, changesValues }) => (changesValues ? withoutNulls(values) : '{}'))}
-      ) with ordinality as c (external_id, id, organization, application, processing_status, has_news, changes, n)
+        ${column(({ values, changesValues }) => (changesValues ? withoutNulls(values) : '{}'))},
+        unnest(${writes.map(({ receivedAt }) => receivedAt ?? null)}::text[])
+      ) with ordinality as c (
+        external_id, id, organization, application, processing_status, has_news, changes, received_at, n
+      )
     ) as w`
 }
 
@@ -145,12 +155,12 @@ export function lines<T>(tx: Query, rows: readonly T[]) {
     tx`string_to_table(${rows.map(lineOf).join('\n')}, E'\\n')`
 }
 
-/** The start of an insert of events. The caller adds the query of the rows. */
-export function insertEventsFrom(tx: Query) {
+/** The start of an insert of events. The caller adds the query of the rows, with `more` columns. */
+export function insertEventsFrom(tx: Query, more: Fragment = tx``) {
   return tx`
     insert into agent_event (
       organization_id, session_id, external_event_id, sequence, revision, type, final, occurred_at, body,
-      fingerprint, settings_version
+      fingerprint, settings_version${more}
     )`
 }
 

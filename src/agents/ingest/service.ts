@@ -35,10 +35,13 @@ type ReadBody = () => Promise<Uint8Array[]>
 
 /** Both store one request. @throws AppError as the specification's agent-ingestion column lists them */
 export interface Ingest {
-  /** Stores events that the caller has numbered. */
-  ingest(principal: AgentPrincipal, readBody: ReadBody): Promise<IngestResponse>
-  /** Numbers events behind the session's last, and stores them (append.rules.ts). */
-  append(principal: AgentPrincipal, readBody: ReadBody): Promise<AppendResponse>
+  /** Stores events that the caller has numbered. `receivedAt` as below. */
+  ingest(principal: AgentPrincipal, readBody: ReadBody, receivedAt?: string | null): Promise<IngestResponse>
+  /**
+   * Numbers events behind the session's last, and stores them (append.rules.ts). `receivedAt`: when they were received, by the
+   * clock of the database, if they have waited elsewhere.
+   */
+  append(principal: AgentPrincipal, readBody: ReadBody, receivedAt?: string | null): Promise<AppendResponse>
 }
 
 /** Most concurrent transactions of ingestion in one process. Requests that arrive in the meantime share the next one. */
@@ -83,6 +86,7 @@ export function createIngest(deps: IngestDeps, applications: Pick<Applications, 
     principal: AgentPrincipal,
     readBody: ReadBody,
     mode: IngestMode,
+    receivedAt: string | null,
   ): Promise<Stored> {
     let body: Promise<Uint8Array[]> | null = null
     const readOnce = () => {
@@ -92,7 +96,7 @@ export function createIngest(deps: IngestDeps, applications: Pick<Applications, 
     let judged = await judgeUnderKnown(principal, readOnce, mode)
     for (let attempt = 1; ; attempt++) {
       try {
-        const response = await store(judged.job)
+        const response = await store({ ...judged.job, receivedAt })
         count(response)
         return response
       } catch (error) {
@@ -109,9 +113,10 @@ export function createIngest(deps: IngestDeps, applications: Pick<Applications, 
   }
 
   return {
-    ingest: (principal, readBody) => storeRequest(principal, readBody, 'ingest'),
-    async append(principal, readBody) {
-      const { events = [], ...response } = await storeRequest(principal, readBody, 'append')
+    ingest: (principal, readBody, receivedAt = null) =>
+      storeRequest(principal, readBody, 'ingest', receivedAt),
+    async append(principal, readBody, receivedAt = null) {
+      const { events = [], ...response } = await storeRequest(principal, readBody, 'append', receivedAt)
       return { ...response, events }
     },
   }

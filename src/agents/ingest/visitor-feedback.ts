@@ -17,6 +17,7 @@ interface VisitorFeedback {
   readonly targetId: string
   readonly rating: 'positive' | 'negative'
   readonly comment?: string | undefined
+  readonly receivedAt?: string | undefined
 }
 
 /** `unknown`: the session or its response is not stored, or not yet. `refused`: it never will be accepted. */
@@ -39,7 +40,8 @@ const REVISIONS_AHEAD = 3
 
 export function createStoreVisitorFeedback({ sql, applications, ingest }: Parts): StoreVisitorFeedback {
   return async (given) => {
-    const { organizationId, applicationId, keyId, externalSessionId, targetId, rating, comment } = given
+    const { organizationId, applicationId, keyId, externalSessionId, targetId, rating, comment, receivedAt } =
+      given
     const principal = { kind: 'agent', organizationId, applicationId, secretId: keyId } as const
     const key = { organizationId, applicationId, externalSessionId }
     const externalEventId = feedbackIdOf(targetId)
@@ -57,7 +59,7 @@ export function createStoreVisitorFeedback({ sql, applications, ingest }: Parts)
       const context = environment === null ? {} : { context: { environment } }
       const event = { externalEventId, type: 'feedback', feedback, ...context }
       const request = (one: object) => async () => [jsonBytes({ agentKey, externalSessionId, events: [one] })]
-      const { events, deduplicatedEventCount } = await ingest.append(principal, request(event))
+      const { events, deduplicatedEventCount } = await ingest.append(principal, request(event), receivedAt)
       const [place] = events
       if (deduplicatedEventCount === 0 || place === undefined) return 'stored'
       const present = (await findTarget(sql, key, targetId, externalEventId))?.revision ?? place.revision
@@ -65,7 +67,7 @@ export function createStoreVisitorFeedback({ sql, applications, ingest }: Parts)
       const occurredAt = new Date().toISOString()
       for (let ahead = 1; present > place.revision && ahead <= REVISIONS_AHEAD; ahead++) {
         const revised = { ...event, sequence, revision: present + ahead, occurredAt, final: true }
-        if (await isStored(() => ingest.ingest(principal, request(revised)))) break
+        if (await isStored(() => ingest.ingest(principal, request(revised), receivedAt))) break
       }
       return 'stored'
     } catch (error) {

@@ -8,7 +8,7 @@ import { asMicroseconds, fromMicroseconds } from '../../platform/db/keyset.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import type { EventBody } from '../events/sanitize.ts'
 import type { Context, Participant } from '../model.ts'
-import type { PersonIds } from './erasure.rules.ts'
+import type { Aliases, PersonIds } from './erasure.rules.ts'
 
 export interface SessionId {
   readonly organizationId: string
@@ -25,18 +25,21 @@ export interface ScannedSession {
   readonly matches: boolean
 }
 
-/** The next sessions after the position `after` that existed at `until`, newest first. */
+/**
+ * The next sessions after the position `after` that existed at `until`, newest first. `describedUntil`: sessions whose participants
+ * changed later do not match.
+ */
 export function scanSessions(
   tx: Tx,
   organizationId: string,
   { publicIds, emails }: PersonIds,
-  until: Date,
+  { until, describedUntil }: { readonly until: Date; readonly describedUntil: Date | null },
   after: Place | null,
   limit: number,
 ) {
   return tx<ScannedSession[]>`
     with page as materialized (
-      select s.id, s.created_at, s.participants
+      select s.id, s.created_at, s.participants, s.described_at
       from agent_session s
       where s.organization_id = ${organizationId}
         and s.created_at <= ${until}
@@ -45,7 +48,7 @@ export function scanSessions(
       limit ${limit}
     )
     select p.id, ${asMicroseconds(tx, 'p.created_at')} as microseconds,
-      exists (
+      coalesce(p.described_at <= ${describedUntil}::timestamptz, true) and exists (
         select 1
         from jsonb_array_elements(p.participants) one
         where lower(one ->> 'personId') = any(${publicIds as string[]}::text[])
@@ -89,6 +92,55 @@ export async function saveErasedSession(
     where organization_id = ${organizationId} and id = ${sessionId}`
 }
 
+interface FoundSession {
+  readonly id: string
+  readonly aliases: Aliases
+  readonly names: readonly string[]
+}
+
+interface Erasure {
+  readonly erasureId: string
+  readonly organizationId: string
+  readonly pass: number
+}
+
+/** @returns false if the erasure has found the session before */
+export async function rememberSession(
+  tx: Tx,
+  { erasureId, organizationId, pass }: Erasure,
+  { id, aliases, names }: FoundSession,
+): Promise<boolean> {
+  const { count } = await tx`
+    insert into agent_session_erasure (erasure_id, organization_id, session_id, aliases, names, pass)
+    values (
+      ${erasureId}, ${organizationId}, ${id}, ${JSON.stringify(aliases)}::text::jsonb, ${JSON.stringify(names)}::text::jsonb, ${pass}
+    )
+    on conflict (erasure_id, session_id) do nothing`
+  return count > 0
+}
+
+/** The next session after `after` that the erasure has found, in this pass (`isNew`) or an earlier one. */
+export async function nextFoundSession(
+  tx: Tx,
+  { erasureId, organizationId, pass }: Erasure,
+  after: string,
+): Promise<(FoundSession & { readonly isNew: boolean }) | null> {
+  const [row] = await tx<(FoundSession & { readonly isNew: boolean })[]>`
+    select session_id as id, aliases, names, pass = ${pass} as "isNew"
+    from agent_session_erasure
+    where organization_id = ${organizationId} and erasure_id = ${erasureId} and session_id > ${after}
+    order by session_id
+    limit 1`
+  return row ?? null
+}
+
+/** The erasure is finished. */
+export async function forgetSessions(tx: Tx, { erasureId, organizationId }: Erasure): Promise<void> {
+  await tx`
+    delete from agent_session_erasure
+    where organization_id = ${organizationId} and erasure_id = ${erasureId}`
+}
+
 /** Removes the people of these participants, whose external ids may be addresses. */
 export async function unlinkParticipants(
   tx: Tx,
@@ -107,12 +159,19 @@ export interface StoredBody {
   readonly body: EventBody
 }
 
-/** Events with a sequence above `after`, in order. */
-export function readBodies(tx: Tx, { organizationId, sessionId }: SessionId, after: number, limit: number) {
+/** Events with a sequence above `after` that were received until `until`, in order. */
+export function readBodies(
+  tx: Tx,
+  { organizationId, sessionId }: SessionId,
+  until: Date,
+  after: number,
+  limit: number,
+) {
   return tx<StoredBody[]>`
     select external_event_id as "externalEventId", sequence, body
     from agent_event
     where organization_id = ${organizationId} and session_id = ${sessionId} and sequence > ${after}
+      and updated_at <= ${until}
     order by sequence
     limit ${limit}`
 }
@@ -139,10 +198,11 @@ export interface StoredRevisionBody {
   readonly body: EventBody
 }
 
-/** Superseded revisions after `after`, ordered by event and revision. */
+/** Superseded revisions after `after` that were received until `until`, ordered by event and revision. */
 export function readRevisionBodies(
   tx: Tx,
   { organizationId, sessionId }: SessionId,
+  until: Date,
   after: readonly [externalEventId: string, revision: number],
   limit: number,
 ) {
@@ -151,6 +211,7 @@ export function readRevisionBodies(
     from agent_event_revision
     where organization_id = ${organizationId} and session_id = ${sessionId}
       and (external_event_id, revision) > (${after[0]}, ${after[1]})
+      and created_at <= ${until}
     order by external_event_id, revision
     limit ${limit}`
 }
@@ -180,19 +241,28 @@ export interface SignalText {
   readonly participantExternalId: string | null
 }
 
-/** The session's signals after `after`, ordered by sequence and id. */
+/** The session's signals after `after`, ordered by sequence and id. What was read from a message that was received after `until` stays. */
 export function readSignalTexts(
   tx: Tx,
   { organizationId, sessionId }: SessionId,
+  until: Date,
   after: readonly [sequence: number, id: string],
   limit: number,
 ) {
   return tx<(SignalText & { readonly sequence: number })[]>`
-    select id, sequence, labels, comment, participant_external_id as "participantExternalId"
-    from agent_signal
-    where organization_id = ${organizationId} and session_id = ${sessionId}
-      and (sequence, id) > (${after[0]}, ${after[1]}::uuid)
-    order by sequence, id
+    select s.id, s.sequence, s.labels, s.comment, s.participant_external_id as "participantExternalId"
+    from agent_signal s
+    where s.organization_id = ${organizationId} and s.session_id = ${sessionId}
+      and (s.sequence, s.id) > (${after[0]}, ${after[1]}::uuid)
+      and not exists (
+        select
+        from agent_event e
+        where e.organization_id = s.organization_id
+          and e.session_id = s.session_id
+          and e.external_event_id = s.external_event_id
+          and e.updated_at > ${until}
+      )
+    order by s.sequence, s.id
     limit ${limit}`
 }
 

@@ -4,6 +4,9 @@
  *
  * A session is erased in this order: participants, events, superseded revisions, signals. Every step locks the session. After
  * the revisions the erasure makes running analyses outdated, so a finding from the old text cannot come back.
+ *
+ * Each pass visits all sessions that were found so far, because a request or a turn that was running may have written into them.
+ * Participants and context are erased once: what stands there afterwards was received later. A message tells its time itself.
  */
 import type { Send } from '../../actors/types.ts'
 import { reindexSession } from '../../messages/passage.ts'
@@ -30,6 +33,8 @@ interface Current {
   /** Further names of the person in this session. */
   readonly names: readonly string[]
   readonly after: readonly [string | number, (string | number)?]
+  /** Whether something was erased from the session in this pass. Absent in erasures that an older version began. */
+  readonly changed?: boolean
 }
 
 interface State {
@@ -37,6 +42,8 @@ interface State {
   readonly scanned: store.Place | null
   readonly scanEnded: boolean
   readonly found: readonly string[]
+  /** After the search, the sessions that were found are erased one after the other, by id. */
+  readonly visited?: string
   readonly current: Current | null
 }
 
@@ -50,8 +57,9 @@ export function sessionErasure({ newId }: { readonly newId: NewId }): ErasureRea
       if (state.current !== null) return proceed(tx, person, state, state.current, send)
       const [id, ...found] = state.found
       if (id !== undefined) return open(tx, person, { ...state, found }, id, newId)
-      return state.scanEnded ? { next: null, counts: {} } : scan(tx, person, state)
+      return state.scanEnded ? visit(tx, person, state) : scan(tx, person, state)
     },
+    finish: store.forgetSessions,
   }
 }
 
@@ -66,7 +74,7 @@ async function scan(tx: Tx, person: ErasedPerson, state: State): Promise<Erasure
     tx,
     organizationId,
     idsOf(person),
-    requestedAt,
+    { until: requestedAt, describedUntil: person.pass === 1 ? null : requestedAt },
     state.scanned,
     SCANNED,
   )
@@ -77,6 +85,15 @@ async function scan(tx: Tx, person: ErasedPerson, state: State): Promise<Erasure
     found: rows.filter(({ matches }) => matches).map(({ id }) => id),
     current: null,
   })
+}
+
+/** Goes on with the next of the sessions that were found. */
+async function visit(tx: Tx, person: ErasedPerson, state: State): Promise<ErasureStep> {
+  const next = await store.nextFoundSession(tx, person, state.visited ?? BEFORE_ALL_IDS)
+  if (next === null) return { next: null, counts: {} }
+  const { id, aliases, names, isNew } = next
+  const current: Current = { id, part: 'events', aliases, names, after: [-1], changed: isNew }
+  return step({ ...state, visited: id, current })
 }
 
 /** Starts with a session: erases its participants and its context. */
@@ -96,6 +113,7 @@ async function open(
     mine.flatMap(({ externalId }) => (externalId === undefined ? [] : [[externalId, `erased-${newId()}`]])),
   )
   const names = mine.flatMap(namesOf)
+  if (!(await store.rememberSession(tx, person, { id, aliases, names }))) return step(state)
   const eraser = eraserOf(person, names)
   const participants = session.participants.map((participant) =>
     mine.includes(participant) ? eraseParticipant(participant, aliases) : participant,
@@ -106,8 +124,7 @@ async function open(
     scope,
     mine.map(({ externalId = '' }) => externalId),
   )
-  const current: Current = { id, part: 'events', aliases, names, after: [-1] }
-  return step({ ...state, current }, { sessions: 1 })
+  return step(state, { sessions: 1 })
 }
 
 function namesOf({ displayName, username }: Participant): readonly string[] {
@@ -127,15 +144,20 @@ async function proceed(
 ): Promise<ErasureStep> {
   const scope = { organizationId: person.organizationId, sessionId: current.id }
   if ((await store.lockForErasure(tx, scope)) === null) return step({ ...state, current: null })
-  const { after, counts, isLast } = await PARTS[current.part](tx, scope, person, current)
-  if (!isLast) return step({ ...state, current: { ...current, after } }, counts)
+  const { after, counts, isLast, hasChanged } = await PARTS[current.part](tx, scope, person, current)
+  const changed = (current.changed ?? true) || hasChanged
+  const result = (next: Current | null) => ({
+    ...step({ ...state, current: next }, counts),
+    changed: hasChanged,
+  })
+  if (!isLast) return result({ ...current, changed, after })
   const next = FOLLOWING[current.part]
   // All events are erased now. Analyses that read them before are refused.
-  if (next?.part === 'signals') {
+  if (next?.part === 'signals' && changed) {
     await store.refuseAnalyses(tx, scope)
     await send([reindexSession(scope.organizationId, scope.sessionId)])
   }
-  return step({ ...state, current: next === null ? null : { ...current, ...next } }, counts)
+  return result(next === null ? null : { ...current, changed, ...next })
 }
 
 const FOLLOWING = {
@@ -148,6 +170,7 @@ interface Portion {
   readonly after: Current['after']
   readonly counts: ErasureStep['counts']
   readonly isLast: boolean
+  readonly hasChanged: boolean
 }
 
 const PARTS: Readonly<
@@ -163,7 +186,7 @@ async function eraseEvents(
   person: ErasedPerson,
   { aliases, names, after }: Current,
 ): Promise<Portion> {
-  const rows = await store.readBodies(tx, scope, Number(after[0]), ROWS)
+  const rows = await store.readBodies(tx, scope, person.requestedAt, Number(after[0]), ROWS)
   const eraser = eraserOf(person, names)
   const changed = rows.flatMap((row) => {
     const body = eraseBody(row.body, eraser, aliases)
@@ -171,7 +194,8 @@ async function eraseEvents(
   })
   await store.writeBodies(tx, scope, changed)
   const isLast = rows.length < ROWS
-  return { after: [rows.at(-1)?.sequence ?? -1], counts: { events: changed.length }, isLast }
+  const hasChanged = changed.length > 0
+  return { after: [rows.at(-1)?.sequence ?? -1], counts: { events: changed.length }, isLast, hasChanged }
 }
 
 async function eraseRevisions(
@@ -180,7 +204,13 @@ async function eraseRevisions(
   person: ErasedPerson,
   { aliases, names, after }: Current,
 ): Promise<Portion> {
-  const rows = await store.readRevisionBodies(tx, scope, [String(after[0]), Number(after[1])], ROWS)
+  const rows = await store.readRevisionBodies(
+    tx,
+    scope,
+    person.requestedAt,
+    [String(after[0]), Number(after[1])],
+    ROWS,
+  )
   const eraser = eraserOf(person, names)
   const changed = rows.flatMap((row) => {
     const body = eraseBody(row.body, eraser, aliases)
@@ -188,7 +218,9 @@ async function eraseRevisions(
   })
   await store.writeRevisionBodies(tx, scope, changed)
   const last = rows.at(-1)
-  return { after: [last?.externalEventId ?? '', last?.revision ?? 0], counts: {}, isLast: rows.length < ROWS }
+  const isLast = rows.length < ROWS
+  const place = [last?.externalEventId ?? '', last?.revision ?? 0] as const
+  return { after: place, counts: {}, isLast, hasChanged: changed.length > 0 }
 }
 
 async function eraseSignals(
@@ -197,7 +229,13 @@ async function eraseSignals(
   person: ErasedPerson,
   { aliases, names, after }: Current,
 ): Promise<Portion> {
-  const rows = await store.readSignalTexts(tx, scope, [Number(after[0]), String(after[1])], ROWS)
+  const rows = await store.readSignalTexts(
+    tx,
+    scope,
+    person.requestedAt,
+    [Number(after[0]), String(after[1])],
+    ROWS,
+  )
   const eraser = eraserOf(person, names)
   const changed = rows.flatMap(({ sequence: _, ...row }) => {
     const { participantExternalId: id } = row
@@ -214,5 +252,6 @@ async function eraseSignals(
   await store.writeSignalTexts(tx, scope, changed)
   const last = rows.at(-1)
   const place = [last?.sequence ?? -1, last?.id ?? BEFORE_ALL_IDS] as const
-  return { after: place, counts: { signals: changed.length }, isLast: rows.length < ROWS }
+  const counts = { signals: changed.length }
+  return { after: place, counts, isLast: rows.length < ROWS, hasChanged: changed.length > 0 }
 }

@@ -8,6 +8,7 @@ import { defineActor } from '../../actors/declaration.ts'
 import type { ActorDefinition, GiveUp, LongHandler, LongTurn } from '../../actors/types.ts'
 import type { Deps } from '../../container.ts'
 import { feedbackImportMessages } from '../../messages/feedback-import.ts'
+import { erasedAmong } from '../../people/running-erasures.ts'
 import type { People } from '../../people/service.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -169,25 +170,30 @@ function refusalOf({ line, reason, values }: RefusedRow): Refusal {
   }
 }
 
+const emailsOf = (records: Batch['records']) => [...new Set(records.flatMap(({ email }) => email ?? []))]
+
 function writeBatch(
   { people }: ImportActorDeps,
   turn: LongTurn,
   row: store.ImportRow,
   { records, refused, bytes }: Batch,
-  { first, kept, keptBytes }: Kept,
+  { first, kept: keptRefusals, keptBytes }: Kept,
 ): Promise<number> {
   turn.signal.throwIfAborted()
   return turn.step(async (tx, send) => {
     const { organizationId } = row
-    const ids = await insertBatch(tx, people, row, records)
+    // The file was received before these people were erased, and their rows are erased with them.
+    const erased = await erasedAmong(tx, organizationId, emailsOf(records), row.createdAt)
+    const kept = records.filter(({ email }) => email === null || !erased.has(email.toLowerCase()))
+    const ids = await insertBatch(tx, people, row, kept)
     await send(toUnderstand(organizationId, ids))
     const recorded = await store.recordBatch(tx, row, first, {
       bytes,
       rows: records.length + refused.length,
       imported: ids.length,
-      duplicates: records.length - ids.length,
-      refused: refused.length,
-      kept,
+      duplicates: kept.length - ids.length,
+      refused: refused.length + records.length - kept.length,
+      kept: keptRefusals,
       keptBytes,
     })
     // The transaction is rolled back, so nothing of this batch is stored.

@@ -281,16 +281,3 @@ export async function forgetWords(tx: Tx, { organizationId, uploadId }: ImportRe
     where organization_id = ${organizationId}
       and upload_id = ${uploadId}`
 }
-
-/** Deletes refused rows and first rows that match one of the patterns (regular expressions without regard to case). */
-export async function eraseRows(tx: Tx, organizationId: string, patterns: readonly string[]): Promise<void> {
-  await tx`
-    delete from feedback_import_refusal
-    where organization_id = ${organizationId}
-      and cells::text ~* any(${[...patterns]}::text[])`
-  await tx`
-    update feedback_import
-    set sample = '[]'
-    where organization_id = ${organizationId}
-      and sample::text ~* any(${[...patterns]}::text[])`
-}
