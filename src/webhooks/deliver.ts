@@ -2,6 +2,7 @@
 import type { LongTurn, Send } from '../actors/types.ts'
 import { webhookMessages } from '../messages/webhook.ts'
 import type { Tx } from '../platform/db/pool.ts'
+import { waitForDisk } from '../platform/db/wait-for-disk.ts'
 import { openSecrets } from './attempt.ts'
 import * as store from './sending.store.ts'
 import { attempt, finish, type Outcome, record, type SendingDeps, step } from './sending.ts'
@@ -44,6 +45,8 @@ async function readNext(tx: Tx, turn: LongTurn): Promise<Next> {
       ? { kind: 'wait', ms: pending.dueMs }
       : { kind: 'send', receiver, events: [pending], upTo: null }
   const { events, upTo } = await store.readEvents(tx, receiver, receiver.cursor, PAGE)
+  // An event that a crash undoes happens again, under another id.
+  if (events.length > 0) await waitForDisk(tx)
   return upTo === null ? NOTHING : { kind: 'send', receiver, events, upTo }
 }
 

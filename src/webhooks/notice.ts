@@ -1,6 +1,7 @@
 /** The mail about a subscription that was disabled. */
 import type { LongTurn } from '../actors/types.ts'
 import type { Config } from '../config.ts'
+import { waitForDisk } from '../platform/db/wait-for-disk.ts'
 import type { Mailer } from '../platform/mail/mail.ts'
 import { fillHtml } from '../platform/mail/template.ts'
 import { findDisabled } from './notice.store.ts'
@@ -16,7 +17,11 @@ export async function announce(
   turn: LongTurn<{ readonly reason: keyof typeof REASONS }>,
 ): Promise<void> {
   const { message, organization, signal } = turn
-  const found = await turn.read((tx) => findDisabled(tx, organization, message.id))
+  const found = await turn.step(async (tx) => {
+    // The mail must not tell what a crash undoes.
+    await waitForDisk(tx)
+    return findDisabled(tx, organization, message.id)
+  })
   if (found !== null && teamEmail !== null) {
     const text = [
       `The webhook ${message.id} of ${found.organization} sends no more events. ${REASONS[message.payload.reason]}`,

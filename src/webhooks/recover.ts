@@ -4,6 +4,7 @@ import type { PayloadOf } from '../actors/declaration.ts'
 import type { LongTurn } from '../actors/types.ts'
 import { webhookRecoveryMessages } from '../messages/webhook.ts'
 import type { Tx } from '../platform/db/pool.ts'
+import { waitForDisk } from '../platform/db/wait-for-disk.ts'
 import { openSecrets } from './attempt.ts'
 import * as store from './sending.store.ts'
 import { attempt, finish, type Outcome, record, type SendingDeps, step } from './sending.ts'
@@ -50,7 +51,9 @@ async function read(tx: Tx, turn: LongTurn<Period>, after: number): Promise<Foun
   const { organization, message } = turn
   const receiver = await store.lockReceiver(tx, organization, message.id)
   if (receiver === null || !receiver.enabled) return null
-  return { receiver, ...(await store.readMissed(tx, receiver, { ...message.payload, after }, PAGE)) }
+  const page = await store.readMissed(tx, receiver, { ...message.payload, after }, PAGE)
+  if (page.events.length > 0) await waitForDisk(tx)
+  return { receiver, ...page }
 }
 
 async function sendAll(

@@ -35,6 +35,8 @@ export interface TestServerOptions {
   readonly reads?: (reads: Query) => Query
   /** Joins meetings instead of the recorder of the settings. */
   readonly recorder?: Recorder
+  /** Commits as worker threads do, which do not wait for the disk. */
+  readonly redoable?: boolean
   /** Another server, which stops later. This one is a second process on its database. */
   readonly beside?: TestServer
 }
@@ -110,7 +112,10 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     ...options.env,
   })
   const servers = { database: { url: database.url }, redis: options.redis ?? null }
-  const container = createContainer(config, servers, 'test', { textWork: shareTextProcesses() })
+  const container = createContainer(config, servers, 'test', {
+    textWork: shareTextProcesses(),
+    redoable: options.redoable ?? false,
+  })
   const deps = {
     ...container,
     reads: options.reads?.(container.reads) ?? container.reads,
