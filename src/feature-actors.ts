@@ -26,6 +26,7 @@ import { recordingActor } from './recordings/actor.ts'
 import { recordingErasure, speakerErasure } from './recordings/erasure.ts'
 import { passageActor } from './search/actor.ts'
 import { signInActor } from './sign-in/actor.ts'
+import { invitationActor } from './sign-in/invitation-actor.ts'
 import { themesActor } from './themes/actor.ts'
 import { transcriptionActor } from './transcribe/actor.ts'
 import { transcriptErasure } from './transcripts/erasure.ts'
@@ -59,6 +60,7 @@ export function actorsOf(deps: Deps, services: Services): readonly ActorDefiniti
     feedbackImportActor({ ...deps, people: createPeople(deps) }),
     ...webhookActors(deps),
     signInActor({ ...deps, identity }),
+    invitationActor({ ...deps, identity }),
     weeklyMailActor({ ...deps, insight }),
     personMergeActor(movers),
     erasureActor(deps, [

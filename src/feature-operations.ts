@@ -88,7 +88,7 @@ export function operationsOf(deps: Deps, services: Services): readonly Operation
     ...metadataOperations(metadata),
     ...folderOperations(folders),
     ...selfOperations(members, weeklyMails),
-    ...memberOperations(members, identity),
+    ...memberOperations(members, identity, deps.config),
     ...recordingOperations(recordings, playback),
     ...meetingOperations(createMeetings({ ...deps, folders, recordings, identity })),
     ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),

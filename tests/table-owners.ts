@@ -32,6 +32,8 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'app_user',
     'credit_entry',
     'former_member',
+    'invitation',
+    'invitation_mail',
     'membership',
     'oauth_record',
     'organization',

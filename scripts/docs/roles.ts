@@ -26,6 +26,8 @@ function credentials({ access, role }: Operation): string {
       return `yes | ${role}`
     case 'user':
       return `no | ${role}`
+    case 'person':
+      return 'no | any, with a session or a token for every organization'
     case 'organization':
       return 'yes | none'
     case 'agent':

@@ -1,6 +1,8 @@
 /** The closed list of what the audit log records. The word before the point is the kind of the object. */
 const CHANGES = [
   'member.created',
+  'member.accepted',
+  'member.declined',
   'member.updated',
   'member.deleted',
   'member.tokens_revoked',

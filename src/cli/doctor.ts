@@ -8,6 +8,7 @@ import { DEFAULT_OPTIONS } from '../actors/options.ts'
 import { countLiveWorkers } from '../actors/worker-statements.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { describeProgress } from '../findings/reanalysis.ts'
+import { countTokensOfInvited } from '../identity/invitations.store.ts'
 import { examinePrograms, findPrograms } from '../media/programs.ts'
 import { withTimeout } from '../platform/concurrency/timeout.ts'
 import { unfinishedDataChanges } from '../platform/db/data-change.ts'
@@ -31,6 +32,7 @@ export interface Check {
     | 'schema'
     | 'data changes'
     | 'analysis'
+    | 'invitations'
     | 'workers'
     | 'redis'
     | 'storage'
@@ -102,12 +104,16 @@ async function examineDatabase(sql: Sql, config: Config): Promise<readonly Check
   const analysis = await check('analysis', async () => {
     return { ok: true, detail: await describeProgress(sql, config) }
   })
+  const invitations = await check('invitations', async () => {
+    const tokens = await countTokensOfInvited(sql)
+    return { ok: true, detail: `${tokens} tokens refused, because their users have not accepted` }
+  })
   const workers = await check('workers', async () => {
     const seconds = DEFAULT_OPTIONS.leaseMs / 1000
     const count = await countLiveWorkers(sql, seconds)
     return { ok: count > 0, detail: `${count} active in the last ${seconds} s` }
   })
-  return [database, schema, ...changes, analysis, workers]
+  return [database, schema, ...changes, analysis, invitations, workers]
 }
 
 /** One check for each data change that still runs in the background. */

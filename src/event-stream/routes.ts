@@ -1,5 +1,6 @@
 /** The operation `GET /v3/rest/stream`. */
 import { Type } from '@sinclair/typebox'
+import type { Caller } from '../http/auth.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import type { Principal } from '../identity/principal.ts'
 import { uuid } from '../platform/validation/schema.ts'
@@ -24,7 +25,7 @@ data: {"id":"42.5f0c2a9e","type":"signal.created","occurredAt":"2026-01-02T03:04
 `
 
 /** Authenticates the request once more. @throws AppError 401, 403 */
-export type Readmit = (request: Request, operation: typeof ACCESS) => Promise<Principal | null>
+export type Readmit = (request: Request, operation: typeof ACCESS) => Promise<Caller | null>
 
 export function eventStreamOperations(stream: EventStream, readmit: Readmit): readonly Operation[] {
   return [
@@ -72,11 +73,13 @@ export function eventStreamOperations(stream: EventStream, readmit: Readmit): re
 }
 
 /** Whether a credential still stands for the same caller. Every role may read. */
-async function isSame(again: Promise<Principal | null>, before: Principal): Promise<boolean> {
+async function isSame(again: Promise<Caller | null>, before: Principal): Promise<boolean> {
   const now = await again.catch(() => null)
   const userOf = (one: Principal) => (one.kind === 'user' ? one.userId : null)
   return (
-    now?.kind === before.kind &&
+    now !== null &&
+    now.kind !== 'person' &&
+    now.kind === before.kind &&
     now.organizationId === before.organizationId &&
     userOf(now) === userOf(before)
   )

@@ -5,13 +5,8 @@
  * the client's mistake until the key is revoked.
  */
 import type { Config } from '../config.ts'
-import type {
-  Authentication,
-  OrganizationPrincipal,
-  UserPrincipal,
-  WantedOrganization,
-} from '../identity/authentication.ts'
-import type { Principal } from '../identity/principal.ts'
+import type { Authentication, OrganizationPrincipal, UserPrincipal } from '../identity/authentication.ts'
+import type { PersonPrincipal, Principal } from '../identity/principal.ts'
 import { AppError, type ErrorCode } from '../platform/errors.ts'
 import type { Access, Operation } from './operation.ts'
 import { assertNotForged, sessionSecretOf } from './session-cookie.ts'
@@ -22,6 +17,9 @@ export interface AuthenticateDeps {
   /** Counts an authentication failure of the client. @returns headers of the reply. @throws AppError 429 */
   readonly countFailure: (request: Request, peer: string | null) => Promise<Record<string, string>>
 }
+
+/** Who is calling: in one organization, or as a person. */
+export type Caller = Principal | PersonPrincipal
 
 /** Returns the address of the connection's other end. Called only after a failed authentication. */
 export type Peer = () => string | null
@@ -38,6 +36,7 @@ const CHALLENGES: Record<Exclude<Access, 'public'>, string> = {
   organization: 'ApiKey realm="earshot", header="X-Service-Api-Key"',
   user: 'Bearer realm="earshot"',
   organizationOrUser: 'Bearer realm="earshot", ApiKey realm="earshot", header="X-Service-Api-Key"',
+  person: 'Bearer realm="earshot"',
 }
 
 /** RFC 6750 section 2.1: the scheme is case-insensitive. */
@@ -58,23 +57,21 @@ class Unauthenticated extends Error {
 export function createAuthenticate({ config, identity, countFailure }: AuthenticateDeps) {
   return async (
     request: Request,
-    {
-      access,
-      anyOrganization = false,
-      organizationInQuery = false,
-    }: Pick<Operation, 'access' | 'anyOrganization' | 'organizationInQuery'>,
+    { access, organizationInQuery = false }: Pick<Operation, 'access' | 'organizationInQuery'>,
     peer: Peer,
-  ): Promise<Principal | null> => {
+  ): Promise<Caller | null> => {
     if (access === 'public') return null
-    const wanted: WantedOrganization =
+    const wanted =
       request.headers.get(ORGANIZATION) ??
-      (organizationInQuery ? new URL(request.url).searchParams.get('organization') : null) ??
-      (anyOrganization ? { any: true } : null)
+      (organizationInQuery ? new URL(request.url).searchParams.get('organization') : null)
     try {
       if (access === 'agent') return await byAgentSecret(identity, request.headers)
+      if (access === 'person') return await person(identity, request, config)
       const user =
-        (await byToken(identity, request.headers, wanted)) ??
-        (await bySession(identity, request, config, access, wanted))
+        (await byToken(request.headers, (token) => identity.byToken(token, wanted))) ??
+        (access === 'organization'
+          ? null
+          : await bySession(request, config, (secret) => identity.bySession(secret, wanted)))
       return await authenticate(identity, request.headers, access, user)
     } catch (error) {
       if (!(error instanceof Unauthenticated)) throw error
@@ -89,7 +86,7 @@ export function createAuthenticate({ config, identity, countFailure }: Authentic
 async function authenticate(
   identity: Authentication,
   headers: Headers,
-  access: Exclude<Access, 'public' | 'agent'>,
+  access: Exclude<Access, 'public' | 'agent' | 'person'>,
   user: UserPrincipal | null,
 ): Promise<Principal> {
   const organization = await byApiKey(identity, headers)
@@ -110,6 +107,21 @@ const MISSING: Record<'organization' | 'user' | 'organizationOrUser', string> = 
   organization: 'The API key is missing: send it in X-Service-Api-Key.',
   user: 'The access token is missing: send it as Authorization: Bearer.',
   organizationOrUser: 'Send an API key in X-Service-Api-Key or an access token as Authorization: Bearer.',
+}
+
+/** An API key beside the token must be good, like every credential, but it says nothing about the person. */
+async function person(
+  identity: Authentication,
+  request: Request,
+  config: Pick<Config, 'publicBaseUrl'>,
+): Promise<PersonPrincipal> {
+  const found =
+    (await byToken(request.headers, identity.personByToken)) ??
+    (await bySession(request, config, identity.personBySession))
+  const organization = await byApiKey(identity, request.headers)
+  if (found !== null) return found
+  if (organization === null) throw new Unauthenticated('unauthenticated', MISSING.user)
+  throw new AppError('user_required', 'This operation needs a user. An API key alone is not enough.')
 }
 
 async function byAgentSecret(identity: Authentication, headers: Headers): Promise<Principal> {
@@ -133,42 +145,48 @@ async function byApiKey(identity: Authentication, headers: Headers): Promise<Org
   throw new Unauthenticated('unauthenticated', 'The API key is unknown or has been revoked.')
 }
 
+interface Refusal {
+  readonly refused: string
+  readonly isBound?: boolean
+}
+
 /**
  * The user of the browser's session. Browsers add the cookie to every request, so it counts only if the caller sent no other
  * credential. @returns null if it does not count @throws AppError 403 `csrf_check_failed`
  */
-async function bySession(
-  identity: Authentication,
+async function bySession<P extends object>(
   request: Request,
   config: Pick<Config, 'publicBaseUrl'>,
-  access: Access,
-  wanted: WantedOrganization,
-): Promise<UserPrincipal | null> {
-  if (access === 'organization' || request.headers.has(API_KEY)) return null
+  find: (secret: string) => Promise<P | Refusal>,
+): Promise<P | null> {
+  if (request.headers.has(API_KEY)) return null
   const secret = sessionSecretOf(request, config)
   if (secret === null) return null
-  const principal = await identity.bySession(secret, wanted)
+  const principal = await find(secret)
   if ('refused' in principal) throw new Unauthenticated('unauthenticated', principal.refused)
   assertNotForged(request, config, secret)
   return principal
 }
 
-/** @returns null if no `Authorization` was sent */
-async function byToken(
-  identity: Authentication,
+/** @returns null if no `Authorization` was sent @throws AppError 403 `unbound_credential_required` */
+async function byToken<P extends { readonly audience?: string } | PersonPrincipal>(
   headers: Headers,
-  wanted: WantedOrganization,
-): Promise<UserPrincipal | null> {
+  find: (token: string) => Promise<P | Refusal>,
+): Promise<P | null> {
   const authorization = headers.get('authorization')
   if (authorization === null) return null
   const token = BEARER.exec(authorization)?.[1]
   const principal =
     token === undefined
       ? { refused: 'The Authorization header must be: Bearer, a space, and the access token.' }
-      : await identity.byToken(token, wanted)
-  if ('refused' in principal) throw invalidToken(principal.refused)
+      : await find(token)
+  if ('refused' in principal) {
+    if ('isBound' in principal && principal.isBound === true)
+      throw new AppError('unbound_credential_required', principal.refused)
+    throw invalidToken(principal.refused)
+  }
   // RFC 8707 section 2: a token that was issued for another resource is good there only.
-  if (principal.audience !== undefined)
+  if ('audience' in principal && principal.audience !== undefined)
     throw invalidToken('The access token was issued for another resource than the REST API.')
   return principal
 }

@@ -15,3 +15,14 @@ export function localUrl(
 export function baseUrlOf(request: Request, { publicBaseUrl }: Pick<Config, 'publicBaseUrl'>): string {
   return publicBaseUrl ?? originOf(request)
 }
+
+const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
+
+/**
+ * The base of links in mails; null if there is none to trust. Without `PUBLIC_BASE_URL` the address of the request counts only
+ * if it is this machine: anybody can send a request with another `Host`, and the mail would lead the user there.
+ */
+export function mailBaseUrl(publicBaseUrl: string | null, requestOrigin: string): string | null {
+  if (publicBaseUrl !== null) return publicBaseUrl
+  return LOOPBACK.test(new URL(requestOrigin).hostname) ? requestOrigin : null
+}

@@ -4,13 +4,13 @@
  * The body is read and validated when the handler asks for it, because some errors must come first.
  */
 import type { TObject, TSchema } from '@sinclair/typebox'
-import type { Principal } from '../identity/principal.ts'
 import type { RequestWork, Work } from '../platform/concurrency/work.ts'
 import { AppError, type ErrorCode } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
 import { textResponse } from '../platform/net/compression.ts'
 import { invalid, isStorableText, validate } from '../platform/validation/json.ts'
 import { queryOf } from './address.ts'
+import type { Caller } from './auth.ts'
 import type { BodyLease } from './body-budget.ts'
 import { jsonLoad } from './json-cost.ts'
 import type { Access, Call, Method, Operation, Reply } from './operation.ts'
@@ -71,7 +71,7 @@ export function createCall(
   operation: Operation,
   request: Request,
   params: Readonly<Record<string, string>>,
-  principal: Principal | null,
+  principal: Caller | null,
   requestId: string,
   { lease, caller, work }: BodyReading,
 ): Call<Access, TSchema, TObject> {

@@ -8,12 +8,12 @@
 import { Elysia } from 'elysia'
 import type { Read } from '../audit/actions.ts'
 import type { UserPrincipal } from '../identity/authentication.ts'
-import type { Principal } from '../identity/principal.ts'
 import { asCaller } from '../platform/concurrency/caller.ts'
 import type { RequestWork } from '../platform/concurrency/work.ts'
 import type { ErrorCatalogue } from '../platform/errors.ts'
 import type { NewId } from '../platform/ids.ts'
 import { methodNotAllowed } from '../platform/net/methods.ts'
+import type { Caller } from './auth.ts'
 import type { BodyBudget } from './body-budget.ts'
 import { allowHeader, createCall, routePath, toResponse } from './call.ts'
 import type { Method, Operation } from './operation.ts'
@@ -32,13 +32,13 @@ export interface MountDeps {
     request: Request,
     operation: Operation,
     peer: () => string | null,
-  ) => Promise<Principal | null>
+  ) => Promise<Caller | null>
   /** Adds a successful read of personal content to the audit log. */
   readonly recordRead: (by: UserPrincipal, action: Read, objectId: string | null) => void
   /** Counts the request against its limits and returns the headers to send. @throws AppError 429 */
   readonly limit: (
     operation: Operation,
-    principal: Principal | null,
+    principal: Caller | null,
     request: Request,
   ) => Promise<Record<string, string>>
 }
@@ -52,7 +52,7 @@ interface PathMethods {
 /** Only users are recorded: keys belong to programs. */
 const reader =
   (record: MountDeps['recordRead']) =>
-  ({ reads }: Operation, principal: Principal | null, params: Readonly<Record<string, string>>): void => {
+  ({ reads }: Operation, principal: Caller | null, params: Readonly<Record<string, string>>): void => {
     if (reads === undefined || principal?.kind !== 'user') return
     record(principal, reads.action, reads.object === undefined ? null : (params[reads.object] ?? null))
   }
@@ -67,6 +67,10 @@ function lockOf({ method, path }: Operation): (caller: string, params: Params) =
 }
 
 type Params = Readonly<Record<string, string>>
+
+/** Who shares memory and threads. */
+const callerOf = (principal: Caller | null): string =>
+  principal === null ? 'public' : principal.kind === 'person' ? principal.userId : principal.organizationId
 
 /** One Elysia instance with a route per operation, and 405 with `Allow` for other methods. */
 export function mount(operations: readonly Operation[], deps: MountDeps) {
@@ -90,7 +94,7 @@ export function mount(operations: readonly Operation[], deps: MountDeps) {
         Object.assign(set.headers, await deps.limit(operation, principal, request))
         assertRole(operation, principal)
         const requestId = String(set.headers[REQUEST_ID_HEADER])
-        const caller = principal?.organizationId ?? 'public'
+        const caller = callerOf(principal)
         return deps.bodies.lease(caller, async (lease) => {
           const reading = { lease, caller, work: deps.work }
           const call = createCall(operation, request, params, principal, requestId, reading)

@@ -5,6 +5,7 @@ import type { ErrorCatalogue, ErrorCode } from '../platform/errors.ts'
 import { exampleOf } from './openapi/example.ts'
 import type { Access, Operation } from './operation.ts'
 import { problemStatus } from './problem.ts'
+import { isForPages } from './rest-cors.ts'
 import { ROLES } from './roles.rules.ts'
 
 const SECURITY: Record<Access, readonly Record<string, readonly string[]>[]> = {
@@ -13,6 +14,7 @@ const SECURITY: Record<Access, readonly Record<string, readonly string[]>[]> = {
   organization: [{ apiKey: [] }],
   user: [{ userToken: [] }, { session: [] }],
   organizationOrUser: [{ apiKey: [] }, { userToken: [] }, { session: [] }],
+  person: [{ userToken: [] }, { session: [] }],
 }
 
 const [LOWEST_ROLE] = ROLES
@@ -22,9 +24,9 @@ export function errorCodes(operation: Operation): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>(operation.errors ?? [])
   if (operation.access === 'agent') codes.add('invalid_agent_secret')
   else if (operation.access !== 'public') codes.add('unauthenticated')
-  if (operation.access === 'user') codes.add('user_required')
-  const takesSessions = operation.access === 'user' || operation.access === 'organizationOrUser'
-  if (takesSessions && operation.method !== 'GET') codes.add('csrf_check_failed')
+  if (operation.access === 'user' || operation.access === 'person') codes.add('user_required')
+  if (operation.access === 'person') codes.add('unbound_credential_required')
+  if (isForPages(operation.access) && operation.method !== 'GET') codes.add('csrf_check_failed')
   if (operation.role !== undefined && operation.role !== LOWEST_ROLE) codes.add('role_required')
   if (operation.body !== undefined) {
     for (const code of [

@@ -7,7 +7,7 @@
  */
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import type { Read } from '../audit/actions.ts'
-import type { Principal } from '../identity/principal.ts'
+import type { PersonPrincipal, Principal } from '../identity/principal.ts'
 import type { Work } from '../platform/concurrency/work.ts'
 import type { ErrorCode } from '../platform/errors.ts'
 import type { BodyInput } from './parse-body.ts'
@@ -15,8 +15,11 @@ import type { Role } from './roles.rules.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** The credentials that the operation accepts. They determine the kinds of `Principal` that its handler gets. */
-export type Access = 'public' | 'agent' | 'organization' | 'user' | 'organizationOrUser'
+/**
+ * The credentials that the operation accepts. They determine the kinds of `Principal` that its handler gets. An operation acts in one
+ * organization, or on the person: then a credential that is bound to an organization does not open it.
+ */
+export type Access = 'public' | 'agent' | 'organization' | 'user' | 'organizationOrUser' | 'person'
 
 type PrincipalOf<A extends Access> = A extends 'public'
   ? null
@@ -26,7 +29,9 @@ type PrincipalOf<A extends Access> = A extends 'public'
       ? Extract<Principal, { kind: 'organization' }>
       : A extends 'user'
         ? Extract<Principal, { kind: 'user' }>
-        : Extract<Principal, { kind: 'organization' | 'user' }>
+        : A extends 'person'
+          ? PersonPrincipal
+          : Extract<Principal, { kind: 'organization' | 'user' }>
 
 /** One request to an operation. */
 export interface Call<A extends Access, B extends TSchema, Q extends TObject> {
@@ -79,11 +84,9 @@ export interface Operation<
   readonly summary: string
   readonly description?: string
   readonly access: A
-  /** True if a user of several organizations need not choose one, because the operation concerns the user alone. */
-  readonly anyOrganization?: boolean
   /** True if the query parameter `organization` may stand for the header, for clients that send no headers. */
   readonly organizationInQuery?: boolean
-  /** The lowest role of a user that may use it. Present if and only if `access` accepts users. */
+  /** The lowest role of a user that may use it. Present if and only if `access` accepts users of an organization. */
   readonly role?: Role
   /** Makes successful requests of users part of the audit log. `object`: the path parameter with the id; absent: a list. */
   readonly reads?: { readonly action: Read; readonly object?: string }

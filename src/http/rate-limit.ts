@@ -7,7 +7,7 @@
  * (draft-ietf-httpapi-ratelimit-headers, and the older X-RateLimit-*).
  */
 import type { Deps } from '../container.ts'
-import type { Principal } from '../identity/principal.ts'
+import type { PersonPrincipal, Principal } from '../identity/principal.ts'
 import { AppError } from '../platform/errors.ts'
 import { clientIp, countingKey, trustedProxies } from './client-ip.ts'
 import type { Operation } from './operation.ts'
@@ -38,14 +38,20 @@ export function createLimit(deps: LimitDeps) {
     feedback: createCounter(deps, 'feedback', feedback),
     meetingJoins: createCounter(deps, 'meeting-joins', meetingJoins),
   }
-  return async (operation: Operation, principal: Principal | null): Promise<LimitHeaders> => {
+  return async (
+    operation: Operation,
+    principal: Principal | PersonPrincipal | null,
+  ): Promise<LimitHeaders> => {
     if (principal === null) return {}
     if (principal.kind === 'agent') return count['agent-ingest'](principal.applicationId)
+    if (principal.kind === 'person') return count[sideOf(operation)](`person:${principal.userId}`)
     if (operation.limit === 'meetingJoins') return count.meetingJoins(callerKey(principal))
     if (operation.limit !== undefined) return count[operation.limit](principal.organizationId)
-    return count[operation.method === 'GET' ? 'reads' : 'writes'](callerKey(principal))
+    return count[sideOf(operation)](callerKey(principal))
   }
 }
+
+const sideOf = ({ method }: Operation) => (method === 'GET' ? 'reads' : 'writes')
 
 function callerKey(principal: Exclude<Principal, { kind: 'agent' }>): string {
   return principal.kind === 'organization'

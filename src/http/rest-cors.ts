@@ -26,7 +26,7 @@ const ANY_ORIGIN = { 'access-control-allow-origin': '*', 'access-control-expose-
 
 /** Whether a page may call the operation. */
 export function isForPages(access: Access): boolean {
-  return access === 'user' || access === 'organizationOrUser'
+  return access === 'user' || access === 'organizationOrUser' || access === 'person'
 }
 
 /** Headers of every response of an operation with this access. */

@@ -1,6 +1,6 @@
 /** Refuses users whose role is too low for an operation (contract, "People who sign in"). */
-import type { Principal } from '../identity/principal.ts'
 import { AppError } from '../platform/errors.ts'
+import type { Caller } from './auth.ts'
 import type { Operation } from './operation.ts'
 import { includesRole } from './roles.rules.ts'
 
@@ -9,7 +9,7 @@ import { includesRole } from './roles.rules.ts'
  * have every right in their organization.
  * @throws AppError 403 `role_required`, which names the needed role
  */
-export function assertRole({ role }: Pick<Operation, 'role'>, principal: Principal | null): void {
+export function assertRole({ role }: Pick<Operation, 'role'>, principal: Caller | null): void {
   if (role === undefined || principal?.kind !== 'user' || includesRole(principal.role, role)) return
   throw new AppError('role_required', `This needs the role ${role}. Your role is ${principal.role}.`, {
     extra: { requiredRole: role },

@@ -8,10 +8,9 @@ import { createCredentialCache, type Found } from './credential-cache.ts'
 import * as credentials from './credentials.store.ts'
 import { hashKey, isKey } from './keys.ts'
 import { selectAccess } from './oauth-records.store.ts'
-import type { Principal } from './principal.ts'
+import type { PersonPrincipal, Principal } from './principal.ts'
 import { findPublishableKey, touchPublishableKey } from './publishable-keys.store.ts'
 import { selectSession, touchSession } from './sessions.store.ts'
-import { acceptInvitation } from './store.ts'
 import type { GoodToken, Tokens } from './tokens.ts'
 import { type Membership, type Memberships, selectAdmission, touchUserToken } from './user-tokens.store.ts'
 
@@ -34,6 +33,8 @@ export interface PagePrincipal {
 /** One sentence for the caller: why a token was refused. */
 interface Refusal {
   readonly refused: string
+  /** True for a good token that is bound to an organization, where a person is asked for. */
+  readonly isBound?: boolean
 }
 
 export interface Authentication {
@@ -44,20 +45,16 @@ export interface Authentication {
   /** Null if the key is unknown or revoked. The caller checks the origin. */
   byPublishableKey(key: string): Promise<PagePrincipal | null>
   /**
-   * `wanted` is the organization that the caller names. With null, the user must be a member of exactly one, invitations aside.
-   * Acting in an organization accepts its invitation.
+   * `wanted` is the id of the organization that the caller names. With null, the user must be a member of exactly one.
    * @throws AppError 503 if the keys of the token issuer cannot be read
    */
-  byToken(token: string, wanted: WantedOrganization): Promise<UserPrincipal | Refusal>
+  byToken(token: string, wanted: string | null): Promise<UserPrincipal | Refusal>
   /** The secret of a browser session, from its cookie. `wanted` as for `byToken`. */
-  bySession(secret: string, wanted: WantedOrganization): Promise<UserPrincipal | Refusal>
+  bySession(secret: string, wanted: string | null): Promise<UserPrincipal | Refusal>
+  /** Refuses tokens that are bound: to an organization, or to a resource. @throws AppError as `byToken` */
+  personByToken(token: string): Promise<PersonPrincipal | Refusal>
+  personBySession(secret: string): Promise<PersonPrincipal | Refusal>
 }
-
-/**
- * An organization id; null if the caller names none. `any`: the first one of a user who is a member of several, for requests
- * that concern the user alone.
- */
-export type WantedOrganization = string | null | { readonly any: true }
 
 export interface AuthenticationParts extends Authentication {
   /** Drops a credential from the caches of this process at once. */
@@ -70,8 +67,8 @@ interface VerifiedToken extends Memberships {
   readonly expiresAt: Date
   /** Of a token that an OAuth client got; null for user tokens and sessions. */
   readonly oauth: { readonly audience: string; readonly scopes: readonly string[] } | null
-  /** False if an organization issued it: the user may not know that they were invited. */
-  readonly accepts: boolean
+  /** The organization that issued it for itself alone; null if it is valid in every organization of the user. */
+  readonly boundTo: string | null
 }
 
 interface VerifiedSession extends VerifiedToken {
@@ -91,15 +88,30 @@ export function createAuthentication(deps: AuthenticationDeps, tokens: Tokens): 
     })
   }
 
-  function act(verified: VerifiedToken, wanted: WantedOrganization): UserPrincipal | Refusal {
-    const picked = pickOrganization(verified, wanted)
-    if ('refused' in picked) return picked
-    const { isInvited, ...membership } = picked
-    const { organizationId } = membership
-    const isChosen = wanted === null || typeof wanted === 'string'
-    if (isInvited && verified.accepts && isChosen)
-      recordUse(acceptInvitation(deps.sql, organizationId, verified.userId))
-    return { kind: 'user', userId: verified.userId, ...membership }
+  /** The token as it was remembered or found; one that opens no organization is never remembered. */
+  async function verified(token: string): Promise<VerifiedToken | Refusal> {
+    let fresh: VerifiedToken | Refusal = { refused: 'The access token is not valid.' }
+    const known = await userTokens.get(hashKey(token), async () => {
+      const found = await verifyToken(deps, tokens, token, recordUse)
+      fresh = 'refused' in found ? found : found.value
+      return opensSomething(found) ? found : null
+    })
+    const result = known ?? fresh
+    if ('refused' in result || result.expiresAt > deps.clock.now()) return result
+    return { refused: 'The access token has expired.' }
+  }
+
+  async function verifiedSession(secret: string): Promise<VerifiedSession | Refusal> {
+    if (!isKey('ess', secret)) return ENDED_SESSION
+    const hash = hashKey(secret)
+    let fresh: VerifiedSession | Refusal = ENDED_SESSION
+    const known = await sessions.get(hash, async () => {
+      const found = await findSession(deps, hash, recordUse)
+      fresh = 'refused' in found ? found : found.value
+      return opensSomething(found) ? found : null
+    })
+    const result = known ?? fresh
+    return 'refused' in result || result.expiresAt > deps.clock.now() ? result : ENDED_SESSION
   }
 
   return {
@@ -141,41 +153,54 @@ export function createAuthentication(deps: AuthenticationDeps, tokens: Tokens): 
       })
     },
     async byToken(token, wanted) {
-      let refusal: Refusal = { refused: 'The access token is not valid.' }
-      const verified = await userTokens.get(hashKey(token), async () => {
-        const found = await verifyToken(deps, tokens, token, recordUse)
-        if (!('refused' in found)) return found
-        refusal = found
-        return null
-      })
-      if (verified === null) return refusal
-      if (verified.expiresAt <= deps.clock.now()) return { refused: 'The access token has expired.' }
-      const picked = act(verified, wanted)
-      return 'refused' in picked ? picked : { ...picked, ...verified.oauth }
+      const found = await verified(token)
+      if ('refused' in found) return found
+      const picked = pickOrganization(found, wanted)
+      return 'refused' in picked ? picked : { ...userOf(found, picked), ...found.oauth }
     },
     async bySession(secret, wanted) {
-      const hash = isKey('ess', secret) ? hashKey(secret) : null
-      const verified =
-        hash === null ? null : await sessions.get(hash, () => findSession(deps, hash, recordUse))
-      if (verified === null || verified.expiresAt <= deps.clock.now()) return { refused: ENDED_SESSION }
-      const picked = act(verified, wanted)
-      return 'refused' in picked ? picked : { ...picked, sessionId: verified.sessionId }
+      const found = await verifiedSession(secret)
+      if ('refused' in found) return found
+      const picked = pickOrganization(found, wanted)
+      return 'refused' in picked ? picked : { ...userOf(found, picked), sessionId: found.sessionId }
+    },
+    async personByToken(token) {
+      const found = await verified(token)
+      if ('refused' in found) return found
+      // RFC 8707 section 2: a token that was issued for another resource is good there only.
+      if (found.oauth !== null)
+        return { refused: 'The access token was issued for another resource than the REST API.' }
+      if (found.boundTo !== null) return { refused: BOUND, isBound: true }
+      return { kind: 'person', userId: found.userId }
+    },
+    async personBySession(secret) {
+      const found = await verifiedSession(secret)
+      if ('refused' in found) return found
+      return { kind: 'person', userId: found.userId, sessionId: found.sessionId }
     },
   }
 }
 
-const ENDED_SESSION = 'The session has ended: sign in again.'
+const ENDED_SESSION: Refusal = { refused: 'The session has ended: sign in again.' }
+const BOUND =
+  'The token is bound to an organization. Operations on the person need a browser session, or a token that is valid in every organization.'
+
+const opensSomething = <T extends VerifiedToken>(found: Found<T> | Refusal): found is Found<T> =>
+  !('refused' in found) && found.value.memberships.length > 0
+
+const userOf = ({ userId }: VerifiedToken, membership: Membership) =>
+  ({ kind: 'user', userId, ...membership }) as const
 
 async function findSession(
   { sql }: AuthenticationDeps,
   hash: Buffer,
   recordUse: (written: Promise<void>) => void,
-): Promise<Found<VerifiedSession> | null> {
+): Promise<Found<VerifiedSession> | Refusal> {
   const row = await selectSession(sql, hash)
-  if (row === null || row.memberships.length === 0) return null
+  if (row === null) return ENDED_SESSION
   const { stale, ...session } = row
   if (stale) recordUse(touchSession(sql, session.sessionId))
-  return { id: session.userId, value: { ...session, oauth: null, accepts: true } }
+  return { id: session.userId, value: { ...session, oauth: null, boundTo: null } }
 }
 
 async function verifyToken(
@@ -191,12 +216,10 @@ async function verifyToken(
   const { expiresAt } = verdict
   const known = namesIds(verdict) ? await selectAdmission(deps.sql, verdict) : null
   if (known === null) return { refused: 'The access token names an unknown user.' }
-  const { userId, memberships, isGood, tokenId, stale, restricted } = known
+  const { userId, memberships, isGood, tokenId, stale, boundTo } = known
   if (!isGood) return { refused: 'The access token was revoked.' }
-  // Refusals are never cached: a user who is added to an organization gets in at once.
-  if (memberships.length === 0) return { refused: NO_ORGANIZATION }
   if (tokenId !== null && stale) recordUse(touchUserToken(deps.sql, tokenId))
-  return { id: userId, value: { userId, memberships, expiresAt, oauth: null, accepts: !restricted } }
+  return { id: userId, value: { userId, memberships, expiresAt, oauth: null, boundTo } }
 }
 
 async function findAccess(
@@ -207,36 +230,31 @@ async function findAccess(
   // A token without an audience would be good everywhere.
   if (row === null || row.audience === null) return { refused: 'The access token is not valid.' }
   const { userId, memberships, expiresAt, audience, scope } = row
-  if (memberships.length === 0) return { refused: NO_ORGANIZATION }
   const scopes = scope?.split(' ') ?? []
-  return { id: userId, value: { userId, memberships, expiresAt, oauth: { audience, scopes }, accepts: true } }
+  return { id: userId, value: { userId, memberships, expiresAt, oauth: { audience, scopes }, boundTo: null } }
 }
 
-const NO_ORGANIZATION = 'The user is not a member of any organization that accepts the token.'
+const NO_ORGANIZATION =
+  'The user is not a member of any organization that accepts the token. Invitations count once the user has accepted them.'
 
 /** Tokens signed by another program may carry ids that are not UUIDs. */
 function namesIds({ subject, tokenId }: GoodToken): boolean {
   return !('userId' in subject && !isUuid(subject.userId)) && (tokenId === null || isUuid(tokenId))
 }
 
-/**
- * The organization that a user acts in: the wanted one, or the only one. Invitations count only if there is nothing else, so that no
- * organization can take a user away from another by adding them.
- */
-function pickOrganization({ memberships }: Memberships, wanted: WantedOrganization): Membership | Refusal {
-  if (typeof wanted === 'string') {
-    const named = memberships.find(({ organizationId }) => organizationId === wanted.toLowerCase())
-    return named === undefined
-      ? { refused: 'The user is not a member of the organization in X-Service-Organization-Key.' }
-      : named
-  }
-  const own = memberships.filter(({ isInvited }) => !isInvited)
-  const [only, ...others] = own.length > 0 ? own : memberships
+/** The organization that a user acts in: the wanted one, or the only one. */
+function pickOrganization({ memberships }: Memberships, wanted: string | null): Membership | Refusal {
+  const [only, ...others] = memberships
   if (only === undefined) return { refused: NO_ORGANIZATION }
-  if (others.length > 0 && wanted === null)
-    return {
-      refused:
-        'The user is a member of several organizations: name one by its id in X-Service-Organization-Key.',
-    }
-  return only
+  if (wanted !== null)
+    return (
+      memberships.find(({ organizationId }) => organizationId === wanted.toLowerCase()) ?? {
+        refused: 'The user is not a member of the organization in X-Service-Organization-Key.',
+      }
+    )
+  if (others.length === 0) return only
+  return {
+    refused:
+      'The user is a member of several organizations: name one by its id in X-Service-Organization-Key.',
+  }
 }

@@ -13,14 +13,9 @@ import { transaction } from '../platform/db/transaction.ts'
 import { isUuid } from '../platform/ids.ts'
 import { insertAgentSecret, insertApiKey } from './credentials.store.ts'
 import { createKey, hashKey, shownPrefix } from './keys.ts'
+import { insertMembership } from './members.store.ts'
 import type { Identity } from './service.ts'
-import {
-  hasOrganization,
-  insertMembership,
-  insertOrganization,
-  lockForFirstOrganization,
-  upsertUser,
-} from './store.ts'
+import { hasOrganization, insertOrganization, insertUser, lockForFirstOrganization } from './store.ts'
 import type { SignedToken } from './tokens.ts'
 import { insertUserToken } from './user-tokens.store.ts'
 
@@ -116,8 +111,8 @@ async function insertOwner(
     await lockForFirstOrganization(tx)
     if (await hasOrganization(tx)) return false
     await insertOrganization(tx, { id: organizationId, name: NAME })
-    await upsertUser(tx, { id: userId, email: EMAIL, name: NAME })
-    await insertMembership(tx, { organizationId, userId, role: 'administrator', invitedName: null })
+    await insertUser(tx, { id: userId, email: EMAIL, name: NAME })
+    await insertMembership(tx, { organizationId, userId, role: 'administrator' })
     if (token !== null) await insertUserToken(tx, { ...token, organizationId: null, name: NAME })
     await insertApiKey(tx, {
       id: newId(),

@@ -7,7 +7,7 @@ export async function lockDemoOrganization(tx: Tx, organizationId: string): Prom
   return rows.length > 0
 }
 
-/** Users who are members of this organization alone. */
+/** Users whom this organization alone knows. */
 export async function usersOfNoOther(tx: Query, organizationId: string): Promise<readonly string[]> {
   const rows = await tx<{ id: string }[]>`
     select m.user_id as id
@@ -15,6 +15,9 @@ export async function usersOfNoOther(tx: Query, organizationId: string): Promise
     where m.organization_id = ${organizationId}
       and not exists (
         select 1 from membership o where o.user_id = m.user_id and o.organization_id <> ${organizationId}
+      )
+      and not exists (
+        select 1 from invitation i where i.user_id = m.user_id and i.organization_id <> ${organizationId}
       )`
   return rows.map(({ id }) => id)
 }

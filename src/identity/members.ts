@@ -1,5 +1,5 @@
 /**
- * Use cases of members: list, find, change the role, remove.
+ * Use cases of members: list, find, change the role, remove. Removing an invited person withdraws the invitation.
  *
  * An organization that has administrators keeps one: the last one cannot be removed or get a lower role.
  *
@@ -15,6 +15,7 @@ import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
+import { deleteInvitation } from './invitations.store.ts'
 import * as store from './members.store.ts'
 import type { Identity } from './service.ts'
 import { refuseUserTokensOf } from './user-tokens.store.ts'
@@ -56,7 +57,7 @@ export function createMembers({ sql, log, identity, privateContent }: MembersDep
     list: (organizationId: string, removed: boolean, slice: TimeSlice) =>
       store.selectMembers(sql, organizationId, removed, slice),
 
-    /** A present or former member with this id or e-mail address. @throws AppError 404 `member_not_found` */
+    /** A present, invited or former member with this id or e-mail address. @throws AppError 404 `member_not_found` */
     async find(organizationId: string, idOrEmail: string): Promise<store.Member> {
       const member = await store.findMember(sql, organizationId, idOrEmail)
       if (member === null) throw noMember()
@@ -75,7 +76,9 @@ export function createMembers({ sql, log, identity, privateContent }: MembersDep
     ): Promise<store.Member> {
       if (!isUuid(userId)) throw noMember()
       const member = await transaction(sql, async (tx) => {
-        if (role !== 'administrator') await assertNotLast(tx, organizationId, userId)
+        await store.lockPerson(tx, organizationId, userId)
+        const present = await store.lockMemberships(tx, organizationId, [userId])
+        if (role !== 'administrator') assertNotLast(present, userId)
         if (!(await store.updateRole(tx, organizationId, userId, role))) throw noMember()
         const found = await store.findMember(tx, organizationId, userId)
         if (found === null) throw noMember()
@@ -99,14 +102,18 @@ export function createMembers({ sql, log, identity, privateContent }: MembersDep
     ): Promise<Removal> {
       if (!isUuid(userId)) throw noMember()
       const removal = await transaction(sql, async (tx) => {
-        await assertNotLast(tx, organizationId, userId)
+        await store.lockPerson(tx, organizationId, userId)
+        const locked = transferTo === undefined ? [userId] : [userId, transferTo]
+        const present = await store.lockMemberships(tx, organizationId, locked)
+        assertNotLast(present, userId)
         await refuseUserTokensOf(tx, organizationId, userId)
+        const withdrawnAt = await deleteInvitation(tx, organizationId, userId)
         const ended = await store.deleteMembership(tx, organizationId, userId)
-        const removedAt = await store.lockFormerMember(tx, organizationId, userId)
+        const removedAt = (await store.selectRemoval(tx, organizationId, userId)) ?? withdrawnAt
         if (removedAt === null) throw noMember()
         const found = await privateContent.count(tx, organizationId, userId)
         if (transferTo !== undefined) {
-          await assertOtherMember(tx, organizationId, userId, transferTo)
+          assertOtherMember(present, userId, transferTo)
           await privateContent.handOver(tx, organizationId, userId, transferTo)
         }
         const result: Removal = {
@@ -126,21 +133,16 @@ export function createMembers({ sql, log, identity, privateContent }: MembersDep
   }
 }
 
-/** Waits for other transactions that take an administrator away. @throws AppError 409 `last_administrator` */
-async function assertNotLast(tx: Tx, organizationId: string, userId: string): Promise<void> {
-  const administrators = await store.lockAdministrators(tx, organizationId)
-  if (!administrators.has(userId.toLowerCase()) || administrators.size > 1) return
+/** @throws AppError 409 `last_administrator` */
+function assertNotLast(present: ReadonlyMap<string, Role>, userId: string): void {
+  const others = [...present].filter(([id, role]) => role === 'administrator' && id !== userId.toLowerCase())
+  if (present.get(userId.toLowerCase()) !== 'administrator' || others.length > 0) return
   const message = 'The member is the last administrator. Make another member an administrator first.'
   throw new AppError('last_administrator', message)
 }
 
-async function assertOtherMember(
-  tx: Tx,
-  organizationId: string,
-  userId: string,
-  transferTo: string,
-): Promise<void> {
-  if (transferTo !== userId && (await store.lockMember(tx, organizationId, transferTo))) return
+function assertOtherMember(present: ReadonlyMap<string, Role>, userId: string, transferTo: string): void {
+  if (transferTo !== userId && present.has(transferTo)) return
   const message = 'must be another member of the organization'
   throw new AppError('validation_failed', `transferTo: ${message}`, {
     details: [{ path: 'transferTo', code: 'not_a_member', message }],

@@ -6,6 +6,7 @@ import { DEFAULT_ROLE, ROLES } from '../http/roles.rules.ts'
 import { EMAIL_PATTERN } from '../platform/validation/email-address.ts'
 import { MAX_NAME } from '../platform/validation/names.ts'
 import { named, oneOf, trimmedText } from '../platform/validation/schema.ts'
+import { MEMBER_STATES } from './members.store.ts'
 
 const SECONDS_A_DAY = 86_400
 const MIN_LIFETIME_SECONDS = 60
@@ -25,11 +26,17 @@ export const Member = named(
   Type.Object({
     id: Uuid('The user’s id'),
     email: Type.String({ description: 'The user’s e-mail address' }),
-    name: Type.String({ description: 'The user’s display name' }),
-    role: Type.Union([Role, Type.Null()], {
-      description: 'What the user may do in the organization; `null` for a former member',
+    name: Type.String({
+      description: 'The user’s display name; of an invited person, the one that the organization gave',
     }),
-    joinedAt: Moment('When the user became a member'),
+    status: oneOf(
+      MEMBER_STATES,
+      '`invited`: a person whom another organization knows, and who has not accepted yet: they have no access',
+    ),
+    role: Type.Union([Role, Type.Null()], {
+      description: 'What the user may do in the organization, or could; `null` for a former member',
+    }),
+    joinedAt: Moment('When the user became a member, or was invited'),
     removedAt: orNull(
       Type.String({ format: 'date-time' }),
       'When the member was removed; `null` for a present member',

@@ -25,3 +25,14 @@ export type Principal =
       readonly applicationId: string
       readonly secretId: string
     }
+
+/**
+ * A person, whatever organizations they belong to. Only a credential that is bound to no organization makes one, so the compiler keeps
+ * bound credentials out of every operation on the person.
+ */
+export interface PersonPrincipal {
+  readonly kind: 'person'
+  readonly userId: string
+  /** The browser session that made the request; absent for tokens. */
+  readonly sessionId?: string
+}

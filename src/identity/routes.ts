@@ -1,6 +1,8 @@
 /** Operations on members and their tokens. All need the organization's key or an administrator. */
 import { Type } from '@sinclair/typebox'
 import { recorded } from '../audit/change.ts'
+import type { Config } from '../config.ts'
+import { baseUrlOf, mailBaseUrl } from '../http/base-url.ts'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, toPage } from '../http/paging.ts'
 import { uuidOf } from '../http/parameters.ts'
@@ -28,10 +30,14 @@ const NO_MEMBER = 'member_not_found'
 const memberOrder = keyset('members', ['integer', 'uuid'])
 
 /** Everything under `/v3/rest/members` and `/v3/rest/user-tokens`. */
-export function memberOperations(members: Members, identity: Identity): readonly Operation[] {
+export function memberOperations(
+  members: Members,
+  identity: Identity,
+  config: Pick<Config, 'publicBaseUrl'>,
+): readonly Operation[] {
   return [
     listMembers(members),
-    createMember(members, identity),
+    createMember(members, identity, config),
     getMember(members),
     updateMember(members),
     removeMember(members),
@@ -47,7 +53,8 @@ const listMembers = (members: Members) =>
     path: MEMBERS,
     tag: TAG,
     summary: 'List members',
-    description: 'The users of the organization, newest first. `removed=true` lists former members instead.',
+    description:
+      'The users of the organization and those whom it invited, newest first. `removed=true` lists former members instead.',
     access: 'organizationOrUser',
     role: 'administrator',
     query: MemberQuery,
@@ -61,7 +68,7 @@ const listMembers = (members: Members) =>
     },
   })
 
-const createMember = (members: Members, identity: Identity) =>
+const createMember = (members: Members, identity: Identity, config: Pick<Config, 'publicBaseUrl'>) =>
   operation({
     id: 'createMember',
     method: 'POST',
@@ -69,8 +76,9 @@ const createMember = (members: Members, identity: Identity) =>
     tag: TAG,
     summary: 'Add a member',
     description:
-      'Adds the user with this e-mail address, compared without case, or creates one. It is an invitation until that user acts in the organization: ' +
-      'the name is the one given here, and only then becomes that of a user who exists. Without `role` the member is an analyst. No mail is sent. A former member finds private folders again and needs a new token.',
+      'Creates a user with this e-mail address as a member. A person whom another organization knows is asked first (`status` is `invited`): by a mail with a link, and in the ' +
+      'console. Until they accept, they have no access here, no token can be created for them, and their name is the one given here. Without `role` the member is an analyst. A former ' +
+      'member finds private folders again and needs a new token.',
     access: 'organizationOrUser',
     role: 'administrator',
     body: CreateMember,
@@ -81,13 +89,14 @@ const createMember = (members: Members, identity: Identity) =>
     async handler(call) {
       const { email, name = email, role = DEFAULT_ROLE } = await call.body()
       const { organizationId } = call.principal
-      const also = recorded<{ readonly id: string }>(
+      const also = recorded<{ readonly id: string; readonly isInvited: boolean }>(
         call,
         'member.created',
         ({ id }) => id,
-        () => ({ role }),
+        ({ isInvited }) => ({ role, isInvited }),
       )
-      const { id } = await identity.createUser(organizationId, { email, name, role, isInvited: true }, also)
+      const baseUrl = mailBaseUrl(config.publicBaseUrl, baseUrlOf(call.request, config))
+      const { id } = await identity.addPerson(organizationId, { email, name, role, baseUrl }, also)
       return created(`${MEMBERS}/${id}`, memberResource(await members.find(organizationId, id)))
     },
   })
@@ -100,7 +109,7 @@ const getMember = (members: Members) =>
     params: { memberId: uuidOf('member') },
     tag: TAG,
     summary: 'Read a member',
-    description: 'A present or a former member.',
+    description: 'A present, invited or former member.',
     access: 'organizationOrUser',
     role: 'administrator',
     query: Type.Object({}),
@@ -157,7 +166,7 @@ const removeMember = (members: Members) =>
       'follow within 5 seconds. The user stays a member of other organizations. Nothing is deleted: recordings, shared folders ' +
       'and upload batches stay as they are. Private folders move to the member in `transferTo`. Without it they stay the former ' +
       'member’s and are hidden; repeat the request with `transferTo` to hand them over later. A user who is added ' +
-      'again finds them as they were and needs a new token. The last administrator cannot be removed: 409 `last_administrator`. Playback and upload URLs that the user has received work until they expire.',
+      'again finds them as they were and needs a new token. The invitation of a person who has not accepted is withdrawn. The last administrator cannot be removed: 409 `last_administrator`. Playback and upload URLs that the user has received work until they expire.',
     access: 'organizationOrUser',
     role: 'administrator',
     query: RemoveMemberQuery,
@@ -200,6 +209,6 @@ const revokeMemberTokens = (tokens: UserTokens) =>
     },
   })
 
-function memberResource({ id, email, name, role, joinedAt, removedAt }: FoundMember) {
-  return { id, email, name, role, joinedAt, removedAt }
+function memberResource({ id, email, name, status, role, joinedAt, removedAt }: FoundMember) {
+  return { id, email, name, status, role, joinedAt, removedAt }
 }

@@ -12,15 +12,16 @@ import type { Query } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
-import { isEmail } from '../platform/validation/email-address.ts'
 import { nameOf } from '../platform/validation/names.ts'
+import { lockAccount, type NewAccount } from './accounts.ts'
 import { type ApiKeys, createApiKeys } from './api-keys.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
 import * as credentials from './credentials.store.ts'
 import { type Credits, createCredits } from './credits.ts'
 import { eraseDemoOrganization } from './erase.ts'
+import { createInvitations, type Invitations, memberExists } from './invitations.ts'
 import { createKey } from './keys.ts'
-import { findMember } from './members.store.ts'
+import { findMember, insertMembership } from './members.store.ts'
 import { createOAuthRecords, type OAuthRecords } from './oauth-records.ts'
 import { createPublishableKeys, type PublishableKeys } from './publishable-keys.ts'
 import { createSessions, type Sessions } from './sessions.ts'
@@ -29,20 +30,24 @@ import { createTokens } from './tokens.ts'
 import { createUserTokens, type UserTokens } from './user-tokens.ts'
 
 export type { ApiKey, Credential } from './credentials.store.ts'
-export type { Member, Organization, User } from './store.ts'
+export type { Invitation } from './invitations.ts'
+export type { Organization, User } from './store.ts'
 
 export type IdentityDeps = Pick<Deps, 'sql' | 'notifier' | 'config' | 'clock' | 'newId' | 'log'>
 
-interface NewUser {
-  readonly email: string
-  readonly name: string
+interface NewUser extends NewAccount {
   /** Default: analyst. */
   readonly role?: Role | undefined
-  /** Added by an organization, not by the user or the operator: an invitation until the user first acts in it. */
-  readonly isInvited?: boolean
 }
 
-export interface Identity extends Authentication, UserTokens, ApiKeys, PublishableKeys, Credits, Sessions {
+export interface Identity
+  extends Authentication,
+    UserTokens,
+    ApiKeys,
+    PublishableKeys,
+    Credits,
+    Sessions,
+    Invitations {
   readonly oauthRecords: OAuthRecords
   /** Drops a user from the caches of this process at once. The caller that changes a user notifies the other processes. */
   forgetUser(userId: string): void
@@ -61,10 +66,13 @@ export interface Identity extends Authentication, UserTokens, ApiKeys, Publishab
     change: store.OrganizationChange,
     also?: Alongside<store.Organization>,
   ): Promise<store.Organization>
-  /** Creates a user as a member. A known user with this e-mail address is added instead. @throws AppError 409 for a member */
+  /**
+   * Makes the person with this address a member, without asking: only the operator may do so.
+   * @throws AppError 400, 404; 409 `member_exists`
+   */
   createUser(organizationId: string, user: NewUser, also?: Alongside<store.User>): Promise<store.User>
   /**
-   * Makes an unknown person a viewer. A former member is not added again.
+   * Makes an unknown person a viewer, and accepts an invitation. A former member is not added again.
    * @returns null for a former member @throws AppError 404 if there is no such organization
    */
   admitUser(
@@ -72,7 +80,6 @@ export interface Identity extends Authentication, UserTokens, ApiKeys, Publishab
     user: Omit<NewUser, 'role'>,
     also?: Alongside<store.User>,
   ): Promise<store.User | null>
-  listUsers(organizationId: string): Promise<readonly store.Member[]>
   /** A member by id or e-mail address. @throws AppError 404 */
   findUser(organizationId: string, idOrEmail: string): Promise<store.User>
   /** Uses the caller's transaction if `query` is given. @throws AppError 404 `agent_application_not_found` */
@@ -104,29 +111,22 @@ export function createIdentity(deps: IdentityDeps): Identity {
     ...createCredits(deps),
     ...createUserTokens(deps, tokens, forget),
     ...createSessions(deps, forget),
+    ...createInvitations(deps, forget),
     oauthRecords: createOAuthRecords(deps.sql, forget),
     forgetUser: forget,
   }
 }
 
 function organizations({ sql, newId }: IdentityDeps) {
-  const add = (
-    organizationId: string,
-    user: NewUser,
-    also?: Alongside<store.User>,
-  ): Promise<{ user: store.User; isNew: boolean }> => {
-    const email = nameOf('email', user.email)
-    if (!isEmail(email))
-      throw new AppError('validation_failed', `${JSON.stringify(email)} is not an e-mail address.`)
-    return transaction(sql, async (tx) => {
-      const row = await store.upsertUser(tx, { id: newId(), email, name: nameOf('name', user.name) })
-      const { role = DEFAULT_ROLE, isInvited = false } = user
-      const invitedName = isInvited ? nameOf('name', user.name) : null
-      const isNew = await store.insertMembership(tx, { organizationId, userId: row.id, role, invitedName })
+  /** @returns whether the user was no member before */
+  const add = (organizationId: string, user: NewUser, also?: Alongside<store.User>) =>
+    transaction(sql, async (tx) => {
+      const row = await lockAccount(tx, newId, organizationId, user)
+      const { role = DEFAULT_ROLE } = user
+      const isNew = await insertMembership(tx, { organizationId, userId: row.id, role })
       if (isNew) await also?.(tx, row)
       return { user: row, isNew }
     })
-  }
   return {
     createOrganization: async (name: string, query: Query = sql) =>
       store.insertOrganization(query, { id: newId(), name: nameOf('name', name) }),
@@ -155,16 +155,14 @@ function organizations({ sql, newId }: IdentityDeps) {
     async createUser(organizationId: string, user: NewUser, also?: Alongside<store.User>) {
       const added = await add(organizationId, user, also)
       if (added.isNew) return added.user
-      throw new AppError('member_exists', `${added.user.email} is a member already.`)
+      throw memberExists(added.user)
     },
     async admitUser(organizationId: string, user: Omit<NewUser, 'role'>, also?: Alongside<store.User>) {
       const known = await findMember(sql, organizationId, user.email)
-      if (known !== null && known.removedAt !== null) return null
-      if (!(await store.hasOrganization(sql, organizationId))) throw notFound('organization')
+      if (known?.status === 'former') return null
       // Two first sign-ins at the same time add one member.
-      return (await add(organizationId, { ...user, role: 'viewer' }, also)).user
+      return (await add(organizationId, { ...user, role: known?.role ?? 'viewer' }, also)).user
     },
-    listUsers: (organizationId: string) => store.selectUsers(sql, organizationId),
     async findUser(organizationId: string, idOrEmail: string) {
       const user = await store.selectMember(sql, organizationId, idOrEmail)
       if (user === null) throw notFound(`user ${JSON.stringify(idOrEmail)} in the organization`)

@@ -2,6 +2,8 @@
 
 import type { Role } from '../http/roles.rules.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
+import { isUuid } from '../platform/ids.ts'
+import { addressForms } from '../platform/validation/email-address.ts'
 
 export interface Organization {
   readonly id: string
@@ -27,9 +29,6 @@ const organizationColumns = (sql: Query) => sql`
   response_credits as "responseCredits", created_at as "createdAt", is_demo as "isDemo"`
 
 const userColumns = (sql: Query) => sql`u.id, u.email, u.name, u.created_at as "createdAt"`
-/** Of the user `u` of a membership `m`: an organization sees the name it gave until the user has acted in it. */
-const memberColumns = (sql: Query) =>
-  sql`u.id, u.email, coalesce(m.invited_name, u.name) as name, u.created_at as "createdAt"`
 
 export async function insertOrganization(
   sql: Query,
@@ -101,69 +100,35 @@ export async function lockForFirstOrganization(tx: Tx): Promise<void> {
   await tx`select pg_advisory_xact_lock(${FIRST_ORGANIZATION_LOCK})`
 }
 
-/** Inserts the user, or finds the one with this e-mail address: a user may be a member of several organizations. */
-export async function upsertUser(
+/** Condition on the user `u`: who has this address. */
+export const hasAddress = (sql: Query, email: string) =>
+  sql`lower(u.email collate "C") = any(${addressForms(email) as string[]}::text[])`
+
+/** Condition on the user `u`: who has this id or e-mail address. No address is an id. */
+export const isWho = (sql: Query, idOrEmail: string) =>
+  isUuid(idOrEmail) ? sql`u.id = ${idOrEmail}` : hasAddress(sql, idOrEmail)
+
+export async function selectUserByAddress(sql: Query, email: string): Promise<User | null> {
+  const [user] = await sql<User[]>`
+    select ${userColumns(sql)}
+    from app_user u
+    where ${hasAddress(sql, email)}
+    order by u.created_at, u.id
+    limit 1`
+  return user ?? null
+}
+
+/** @returns null if a user with this address was inserted meanwhile */
+export async function insertUser(
   sql: Query,
   row: { id: string; email: string; name: string },
-): Promise<User> {
+): Promise<User | null> {
   const [user] = await sql<User[]>`
     insert into app_user as u (id, email, name)
     values (${row.id}, ${row.email}, ${row.name})
-    on conflict (lower(email)) do update set email = u.email
+    on conflict (lower(email)) do nothing
     returning ${userColumns(sql)}`
-  return user as User
-}
-
-/**
- * A former member who is added again finds their private content. Tokens from before the removal stay invalid.
- * @param invitedName what the organization calls the user until they first act in it. Null: no invitation
- * @returns false if the user is a member already
- */
-export async function insertMembership(
-  sql: Query,
-  {
-    organizationId,
-    userId,
-    role,
-    invitedName,
-  }: { organizationId: string; userId: string; role: Role; invitedName: string | null },
-): Promise<boolean> {
-  const rows = await sql`
-    with returned as (
-      delete from former_member
-      where organization_id = ${organizationId} and user_id = ${userId}
-      returning removed_at, invited_name
-    )
-    insert into membership (organization_id, user_id, role, tokens_not_before, invited_name)
-    select ${organizationId}, ${userId}, ${role}, r.removed_at,
-      -- Who has acted in the organization before is not asked again.
-      case when r.removed_at is null or r.invited_name is not null then ${invitedName}::text end
-    from (select 1) one
-    left join returned r on true
-    on conflict do nothing
-    returning user_id`
-  return rows.length > 0
-}
-
-/** The user has acted in the organization. */
-export async function acceptInvitation(sql: Query, organizationId: string, userId: string): Promise<void> {
-  await sql`
-    update membership
-    set invited_name = null
-    where organization_id = ${organizationId} and user_id = ${userId} and invited_name is not null`
-}
-
-export interface Member extends User {
-  readonly role: Role
-}
-
-export async function selectUsers(sql: Query, organizationId: string): Promise<readonly Member[]> {
-  return sql<Member[]>`
-    select ${memberColumns(sql)}, m.role
-    from membership m
-    join app_user u on u.id = m.user_id
-    where m.organization_id = ${organizationId}
-    order by u.created_at, u.id`
+  return user ?? null
 }
 
 /** The member with this id or e-mail address. */
@@ -173,21 +138,23 @@ export async function selectMember(
   idOrEmail: string,
 ): Promise<User | null> {
   const [user] = await sql<User[]>`
-    select ${memberColumns(sql)}
+    select ${userColumns(sql)}
     from membership m
     join app_user u on u.id = m.user_id
-    where m.organization_id = ${organizationId}
-      and (u.id::text = ${idOrEmail.toLowerCase()} or lower(u.email) = lower(${idOrEmail}))`
+    where m.organization_id = ${organizationId} and ${isWho(sql, idOrEmail)}`
   return user ?? null
 }
 
-/** A user with this id or e-mail address who is a member of an organization. */
+/** A user with this id or e-mail address who is a member of an organization, or invited. */
 export async function selectUserAnywhere(sql: Query, idOrEmail: string): Promise<User | null> {
   const [user] = await sql<User[]>`
     select ${userColumns(sql)}
     from app_user u
-    where (u.id::text = ${idOrEmail.toLowerCase()} or lower(u.email) = lower(${idOrEmail}))
-      and exists (select 1 from membership m where m.user_id = u.id)`
+    where ${isWho(sql, idOrEmail)}
+      and (
+        exists (select 1 from membership m where m.user_id = u.id)
+        or exists (select 1 from invitation i where i.user_id = u.id)
+      )`
   return user ?? null
 }
 
@@ -197,7 +164,7 @@ export interface OrganizationOfUser {
   readonly role: Role
 }
 
-/** Organizations of the user in the order of joining, invitations last; with a session, only those in which the session is valid. */
+/** Organizations of the user in the order of joining; with a session, only those in which the session is valid. */
 export function selectOrganizationsOf(sql: Query, userId: string, sessionId: string | null) {
   return sql<OrganizationOfUser[]>`
     select o.id, o.name, m.role
@@ -205,5 +172,5 @@ export function selectOrganizationsOf(sql: Query, userId: string, sessionId: str
     join organization o on o.id = m.organization_id
     left join user_session s on s.id = ${sessionId}::uuid
     where m.user_id = ${userId} and (s.id is null or m.tokens_not_before is null or s.created_at >= m.tokens_not_before)
-    order by m.invited_name is not null, m.created_at, o.id`
+    order by m.created_at, o.id`
 }

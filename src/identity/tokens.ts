@@ -9,6 +9,7 @@ import type { JWTPayload, JWTVerifyGetKey } from 'jose'
 import type { Config } from '../config.ts'
 import type { Clock } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
+import { normalAddress } from '../platform/validation/email-address.ts'
 import { ensureSigningKey, readSigningKey } from './signing-key.ts'
 
 const OWN_ISSUER = 'earshot'
@@ -150,9 +151,9 @@ function issuerTokens({ clock }: TokenDeps, oidc: NonNullable<Config['oidc']>): 
           audience: oidc.audience,
           clockTolerance: CLOCK_TOLERANCE,
         })
-        const verified = typeof payload.email === 'string' && payload.email_verified !== false
-        if (!verified) return null
-        const subject = { email: payload.email as string }
+        const { email, email_verified: isVerified } = payload
+        if (typeof email !== 'string' || isVerified === false || normalAddress(email) === null) return null
+        const subject = { email }
         return { payload, subject, tokenId: null, tolerance: CLOCK_TOLERANCE }
       })
     },

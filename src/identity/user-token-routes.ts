@@ -65,7 +65,8 @@ const createUserToken = (tokens: UserTokens) =>
     summary: 'Create a user token',
     description:
       'Creates an access token of a member, with which the holder acts as this member. It is valid in this organization only, and shown in this response only. ' +
-      'The answer is 409 if an OpenID Connect issuer makes the tokens (`OIDC_ISSUER`).',
+      'The answer is 409 if an OpenID Connect issuer makes the tokens (`OIDC_ISSUER`), or the person has not accepted the invitation. The token does not open operations on the ' +
+      'person, such as their sessions and organizations.',
     access: 'organizationOrUser',
     role: 'administrator',
     body: CreateUserToken,
@@ -75,7 +76,7 @@ const createUserToken = (tokens: UserTokens) =>
       expiresInSeconds: 2_592_000,
     },
     success: { status: 201, description: 'The token', schema: NewUserToken },
-    errors: [NO_MEMBER, 'external_token_issuer'],
+    errors: [NO_MEMBER, 'external_token_issuer', 'invitation_open'],
     async handler(call) {
       const input = await call.body()
       const also = recorded<UserToken>(

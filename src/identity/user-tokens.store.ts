@@ -7,11 +7,12 @@
 
 import type { Role } from '../http/roles.rules.ts'
 import { asMicroseconds, fromMicroseconds, type TimeSlice } from '../platform/db/keyset.ts'
-import type { Query } from '../platform/db/pool.ts'
+import type { Query, Tx } from '../platform/db/pool.ts'
 import { REVOKED_CHANNEL } from './credential-cache.ts'
+import { hasAddress } from './store.ts'
 import type { GoodToken } from './tokens.ts'
 
-/** The user of a token and the organizations in which the token is valid, in the order of joining; invitations come last. */
+/** The user of a token and the organizations in which the token is valid, in the order of joining. */
 export interface Memberships {
   readonly userId: string
   readonly memberships: readonly Membership[]
@@ -20,16 +21,14 @@ export interface Memberships {
 export interface Membership {
   readonly organizationId: string
   readonly role: Role
-  /** An organization added the user, who has not acted in it yet. */
-  readonly isInvited: boolean
 }
 
 /** The column `memberships` of membership rows `m` in a statement that selects them alone. */
 export const membershipsColumn = (sql: Query) => sql`
   coalesce(
     jsonb_agg(
-      jsonb_build_object('organizationId', m.organization_id, 'role', m.role, 'isInvited', m.invited_name is not null)
-      order by m.invited_name is not null, m.created_at, m.organization_id
+      jsonb_build_object('organizationId', m.organization_id, 'role', m.role)
+      order by m.created_at, m.organization_id
     ),
     '[]'
   )`
@@ -40,8 +39,8 @@ export interface Admission extends Memberships {
   readonly isGood: boolean
   /** True if `last_used_at` is older than a minute. */
   readonly stale: boolean
-  /** True if an organization issued the token for itself. */
-  readonly restricted: boolean
+  /** The organization that issued the token for itself alone; null for a token that is valid in every organization of its user. */
+  readonly boundTo: string | null
 }
 
 /**
@@ -53,15 +52,14 @@ export async function selectAdmission(
   sql: Query,
   { subject, tokenId, issuedAt }: GoodToken,
 ): Promise<Admission | null> {
-  const match =
-    'userId' in subject ? sql`u.id = ${subject.userId}` : sql`lower(u.email) = lower(${subject.email})`
+  const match = 'userId' in subject ? sql`u.id = ${subject.userId}` : hasAddress(sql, subject.email)
   const issued = sql`coalesce(t.created_at, ${issuedAt}::timestamptz)`
   const [row] = await sql<Admission[]>`
     select u.id as "userId", t.id as "tokenId",
       (${tokenId}::uuid is null or (t.id is not null and t.revoked_at is null))
         and (u.tokens_not_before is null or coalesce(${issued} >= u.tokens_not_before, false)) as "isGood",
       t.id is not null and (t.last_used_at is null or t.last_used_at < now() - interval '1 minute') as stale,
-      t.organization_id is not null as restricted,
+      t.organization_id as "boundTo",
       (
         select ${membershipsColumn(sql)}
         from membership m
@@ -108,7 +106,7 @@ const usableIn = (sql: Query, organizationId: string) => sql`
       and (
         exists (
           select 1 from membership m
-          where m.organization_id = ${organizationId} and m.user_id = t.user_id and m.invited_name is null
+          where m.organization_id = ${organizationId} and m.user_id = t.user_id
         )
         or exists (
           select 1 from former_member f
@@ -234,7 +232,10 @@ export async function revokeUserToken(sql: Query, id: string): Promise<string | 
   return row?.userId ?? null
 }
 
-/** Revokes every token of a member in one organization, including tokens without a row. @returns the number of rows */
+/**
+ * Revokes every token of a member in one organization, including tokens without a row. Call it after `lockPerson`.
+ * @returns the number of rows
+ */
 export async function refuseUserTokensOf(
   sql: Query,
   organizationId: string,
@@ -263,13 +264,14 @@ export async function refuseUserTokensOf(
 }
 
 /** Revokes every token of a user in every organization, including tokens without a row. @returns the number of rows */
-export async function revokeUserTokensOf(sql: Query, userId: string): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`
-    with stopped as (
-      update app_user
-      set tokens_not_before = now()
-      where id = ${userId}
-    ), revoked as (
+export async function revokeUserTokensOf(tx: Tx, userId: string): Promise<number> {
+  // First the person: see `lockPerson`.
+  await tx`
+    update app_user
+    set tokens_not_before = now()
+    where id = ${userId}`
+  const [row] = await tx<{ count: number }[]>`
+    with revoked as (
       update user_token
       set revoked_at = now()
       where user_id = ${userId} and revoked_at is null and expires_at > now()

@@ -11,7 +11,8 @@ import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { isUuid, type NewId } from '../platform/ids.ts'
 import { nameOf } from '../platform/validation/names.ts'
-import { lockMember } from './members.store.ts'
+import { findInvitation } from './invitations.store.ts'
+import { findMember, lockMember, lockPerson } from './members.store.ts'
 import type { CreateUserToken } from './model.ts'
 import { DEFAULT_LIFETIME_SECONDS } from './model.ts'
 import type { SignedToken, Tokens, UnsignedToken } from './tokens.ts'
@@ -24,7 +25,7 @@ export interface UserTokens {
   signUserToken(token: UnsignedToken): Promise<SignedToken>
   /** A token for every organization of the user. @throws AppError 409 if an OpenID Connect issuer is configured */
   createUserToken(userId: string, lifetimeSeconds: number, name?: string): Promise<string>
-  /** A token for this organization alone. @throws AppError 400; 404 `member_not_found`; 409 as above */
+  /** A token for this organization alone. @throws AppError 400; 404 `member_not_found`; 409 `invitation_open`, or as above */
   createMemberToken(
     organizationId: string,
     input: CreateUserToken,
@@ -80,7 +81,10 @@ export function createUserTokens(
       const { userId, lifetimeSeconds, name } = draftOf(input)
       const { id, expiresAt, text } = await sign(tokens, { id: newId(), userId, lifetimeSeconds })
       return transaction(sql, async (tx) => {
-        if (!(await lockMember(tx, organizationId, userId))) throw noMember()
+        if (!(await lockMember(tx, organizationId, userId))) {
+          if ((await findInvitation(tx, organizationId, userId)) === null) throw noMember()
+          throw new AppError('invitation_open', 'The person has not accepted the invitation yet.')
+        }
         await store.insertUserToken(tx, { id, userId, organizationId, name, expiresAt })
         const row = await store.findUserToken(tx, organizationId, id)
         if (row === null) throw new Error('a token was not stored')
@@ -112,7 +116,10 @@ export function createUserTokens(
     },
     async refuseUserTokensOf(organizationId, userId, also) {
       const count = await transaction(sql, async (tx) => {
-        if (!isUuid(userId) || !(await lockMember(tx, organizationId, userId))) throw noMember()
+        if (!isUuid(userId)) throw noMember()
+        await lockPerson(tx, organizationId, userId)
+        const member = await findMember(tx, organizationId, userId)
+        if (member === null || member.status === 'former') throw noMember()
         const count = await store.refuseUserTokensOf(tx, organizationId, userId)
         await also?.(tx, count)
         return count
@@ -124,7 +131,7 @@ export function createUserTokens(
       forget((isUuid(id) ? await store.revokeUserToken(sql, id) : null) ?? noToken())
     },
     async revokeUserTokensOf(userId) {
-      const count = await store.revokeUserTokensOf(sql, userId)
+      const count = await transaction(sql, (tx) => store.revokeUserTokensOf(tx, userId))
       forget(userId)
       return count
     },

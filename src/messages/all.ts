@@ -8,6 +8,7 @@ import { findingGateMessages } from './finding-gate.ts'
 import { formMessages } from './form.ts'
 import { importSourceMessages } from './import-source.ts'
 import { insightMessages, insightReanalysisMessages } from './insight.ts'
+import { invitationMessages } from './invitation.ts'
 import { meetingMessages } from './meeting.ts'
 import { passageMessages } from './passage.ts'
 import { personMergeMessages } from './person-merge.ts'
@@ -46,6 +47,7 @@ export const ACTOR_KINDS = kindsOf([
   webhookRecoveryMessages,
   webhookNoticeMessages,
   signInMessages,
+  invitationMessages,
   weeklyMailMessages,
   codingSessionMessages,
   feedbackImportMessages,

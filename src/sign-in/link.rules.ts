@@ -2,6 +2,7 @@
 
 export const SIGN_IN_PATH = '/sign-in'
 export const LINK_PATH = `${SIGN_IN_PATH}/link`
+export const INVITATION_PATH = `${SIGN_IN_PATH}/invitation`
 export const OPENID_PATH = `${SIGN_IN_PATH}/openid`
 /** Where a person begins who signs in with a link of the banner or of a command: the console. */
 export const START_PATH = '/console'
@@ -33,15 +34,4 @@ export function linkUrl(baseUrl: string, token: string, returnPath = SIGN_IN_PAT
   const query = new URLSearchParams({ token })
   if (returnPath !== SIGN_IN_PATH) query.set('to', returnPath)
   return `${baseUrl}${LINK_PATH}?${query}`
-}
-
-const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
-
-/**
- * The base of links in mails; null if there is none to trust. Without `PUBLIC_BASE_URL` the address of the request counts only
- * if it is this machine: anybody can send a request with another `Host`, and the mail would lead the user there.
- */
-export function mailBaseUrl(publicBaseUrl: string | null, requestOrigin: string): string | null {
-  if (publicBaseUrl !== null) return publicBaseUrl
-  return LOOPBACK.test(new URL(requestOrigin).hostname) ? requestOrigin : null
 }

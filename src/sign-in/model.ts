@@ -18,6 +18,7 @@ const ID = '01a1fdc2-308c-730f-afc3-7288cab37998'
 export const SESSION_EXAMPLE = {
   user: { id: ID, email: 'ada@example.com', name: 'Ada' },
   organizations: [{ id: '01a1fdc2-3087-7c3e-9d0a-5f0e5a5b1c11', name: 'Acme', role: 'analyst' }],
+  invitations: [],
   sessionId: '01a1fdc2-3090-7aa1-8a4b-0c8d6e1f2a33',
   csrfToken: 'q1vS9Yw3T0b2c4d6e8f0g2h4i6j8k0l2m4n6o8p0q2s',
 }
@@ -53,6 +54,15 @@ export const SessionInfo = named(
         role: RoleName,
       }),
       { description: 'Organizations that the credential opens, in the order of joining' },
+    ),
+    invitations: Type.Array(
+      Type.Object({
+        organizationId: Uuid('The organization’s id'),
+        organizationName: Type.String({ description: 'The organization’s name' }),
+        role: RoleName,
+        invitedAt: Moment('When an administrator of the organization added the user'),
+      }),
+      { description: 'The newest invitations that the user has neither accepted nor declined, at most 20' },
     ),
     sessionId: orNull(
       Type.String({ format: 'uuid' }),

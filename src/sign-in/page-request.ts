@@ -45,7 +45,7 @@ export interface PageRequest {
 
 export type PageRequestDeps = Pick<Deps, 'config' | 'redis' | 'clock' | 'log' | 'errors'> & {
   readonly bodies: BodyBudget
-  readonly identity: Pick<Identity, 'bySession'>
+  readonly identity: Pick<Identity, 'personBySession'>
 }
 
 /** @returns a function that makes a route of a handler; it answers errors that a person can understand with a page */
@@ -69,7 +69,7 @@ export function createPageRoutes(deps: PageRequestDeps) {
     }
     const visitor = async (): Promise<Visitor | null> => {
       const secret = sessionSecretOf(request, config)
-      const principal = secret === null ? null : await identity.bySession(secret, { any: true })
+      const principal = secret === null ? null : await identity.personBySession(secret)
       if (secret === null || principal === null || 'refused' in principal) return null
       const { userId, sessionId = '' } = principal
       return { userId, sessionId, csrfToken: csrfTokenOf(secret) }

@@ -1,7 +1,7 @@
 /** The bodies of the sign-in pages. Pure. */
 import type { UserSession } from '../identity/sessions.ts'
 import { type Html, html, type Page } from './html.ts'
-import { LINK_PATH, OPENID_PATH, SIGN_IN_PATH, START_PATH } from './link.rules.ts'
+import { INVITATION_PATH, LINK_PATH, OPENID_PATH, SIGN_IN_PATH, START_PATH } from './link.rules.ts'
 
 /** The path of `PUBLIC_BASE_URL`, before every link. */
 interface Place {
@@ -66,6 +66,50 @@ export function usedLinkPage({ prefix }: Place): Page {
       <p><a href="${prefix}${SIGN_IN_PATH}">Ask for a new one</a></p>`,
   }
 }
+
+interface Inviting {
+  readonly organizationName: string
+}
+
+export function invitationPage(
+  options: Place & Inviting & { readonly email: string; readonly role: string; readonly token: string },
+): Page {
+  const { prefix, organizationName, email, role, token } = options
+  return {
+    status: 200,
+    title: 'Become a member?',
+    body: html`<p>An administrator of <strong dir="auto">${organizationName}</strong> added <strong>${email}</strong>, with the role
+        <strong>${role}</strong>. Administrators of the organization can act as its members there, with tokens that they issue. They
+        see nothing of your other organizations.</p>
+      <form method="post" action="${prefix}${INVITATION_PATH}">
+        ${hidden('token', token)}
+        <button name="answer" value="accept">Accept</button>
+        <button name="answer" value="decline" class="quiet">Decline</button>
+      </form>`,
+  }
+}
+
+export function acceptedPage({ prefix, organizationName }: Place & Inviting): Page {
+  return {
+    status: 200,
+    title: 'You are a member',
+    body: html`<p>You are a member of <strong dir="auto">${organizationName}</strong>.</p>
+      <p><a href="${prefix}${START_PATH}">Open the console</a></p>`,
+  }
+}
+
+export const declinedPage = ({ organizationName }: Inviting): Page => ({
+  status: 200,
+  title: 'The invitation has ended',
+  body: html`<p>You are no member of <strong dir="auto">${organizationName}</strong>.</p>`,
+})
+
+export const endedInvitationPage = ({ prefix }: Place): Page => ({
+  status: 410,
+  title: 'This link does not work any more',
+  body: html`<p>The invitation was answered or withdrawn, or the link is incomplete.</p>
+    <p><a href="${prefix}${START_PATH}">Open the console</a></p>`,
+})
 
 export function signedInPage(
   options: Place & {

@@ -5,20 +5,34 @@ import { uuidOf } from '../http/parameters.ts'
 import { clearSessionCookie, csrfTokenOf, sessionSecretOf } from '../http/session-cookie.ts'
 import type { Identity } from '../identity/service.ts'
 import { AppError } from '../platform/errors.ts'
+import { answered } from './invitation-audit.ts'
 import { SESSION_EXAMPLE, SESSION_LIST_EXAMPLE, SessionInfo, UserSessionList } from './model.ts'
 
 const SESSION = '/v3/rest/session'
 const SESSIONS = '/v3/rest/sessions'
+const INVITATION = `${SESSION}/invitations/{invitingId}`
+const NO_INVITATION = 'invitation_not_found'
 const TAG = 'Session'
 
-type SessionIdentity = Pick<Identity, 'findUserAnywhere' | 'organizationsOf' | 'listSessions' | 'endSession'>
+type SessionIdentity = Pick<
+  Identity,
+  | 'acceptInvitation'
+  | 'declineInvitation'
+  | 'endSession'
+  | 'findUserAnywhere'
+  | 'invitationsOf'
+  | 'listSessions'
+  | 'organizationsOf'
+>
 type BaseConfig = Pick<Config, 'publicBaseUrl'>
 
-/** `/v3/rest/session` and `/v3/rest/sessions`. */
+/** `/v3/rest/session` and `/v3/rest/sessions`. All act on the person. */
 export function sessionOperations(identity: SessionIdentity, config: BaseConfig): readonly Operation[] {
   return [
     getSession(identity, config),
     endOwnSession(identity, config),
+    acceptInvitation(identity),
+    declineInvitation(identity),
     listSessions(identity),
     endSession(identity),
   ]
@@ -31,15 +45,16 @@ const getSession = (identity: SessionIdentity, config: BaseConfig) =>
     path: SESSION,
     tag: TAG,
     summary: 'Who is signed in',
-    description: 'The user of the browser session or of the user token, with the user’s organizations.',
-    access: 'user',
-    role: 'viewer',
-    anyOrganization: true,
+    description:
+      'The user of the browser session or of the user token, with the user’s organizations and invitations. A token that is bound to an organization is refused here: 403 ' +
+      '`unbound_credential_required`; `GET /v3/rest/members/me` tells its user.',
+    access: 'person',
     success: { status: 200, description: 'The user', schema: SessionInfo, example: SESSION_EXAMPLE },
     async handler({ principal: { userId, sessionId = null }, request }) {
-      const [user, organizations] = await Promise.all([
+      const [user, organizations, invitations] = await Promise.all([
         identity.findUserAnywhere(userId),
         identity.organizationsOf(userId, sessionId),
+        identity.invitationsOf(userId),
       ])
       if (user === null) throw new AppError('unauthenticated', 'The user was removed meanwhile.')
       const secret = sessionId === null ? null : sessionSecretOf(request, config)
@@ -47,6 +62,7 @@ const getSession = (identity: SessionIdentity, config: BaseConfig) =>
       return ok({
         user: { id, email, name },
         organizations,
+        invitations,
         sessionId,
         csrfToken: secret === null ? null : csrfTokenOf(secret),
       })
@@ -63,9 +79,7 @@ const endOwnSession = (identity: SessionIdentity, config: BaseConfig) =>
     description:
       'Ends the browser session of the request and removes its cookie. The process that answers refuses the session at once; ' +
       'other processes follow within 5 seconds. A user token is not a session: 409 `session_required`.',
-    access: 'user',
-    role: 'viewer',
-    anyOrganization: true,
+    access: 'person',
     success: { status: 204, description: 'The session has ended' },
     errors: ['session_required'],
     async handler({ principal: { userId, sessionId }, request }) {
@@ -73,6 +87,45 @@ const endOwnSession = (identity: SessionIdentity, config: BaseConfig) =>
         throw new AppError('session_required', 'This operation needs a browser session.')
       await identity.endSession(userId, sessionId)
       return { ...noContent(), headers: { 'set-cookie': clearSessionCookie(request, config) } }
+    },
+  })
+
+const acceptInvitation = (identity: SessionIdentity) =>
+  operation({
+    id: 'acceptInvitation',
+    method: 'PUT',
+    path: INVITATION,
+    params: { invitingId: uuidOf('organization that invites') },
+    tag: TAG,
+    summary: 'Accept an invitation',
+    description:
+      'Makes the user a member of the organization, at once in the process that answers and within 5 seconds in the others.',
+    access: 'person',
+    success: { status: 204, description: 'The user is a member' },
+    errors: [NO_INVITATION],
+    async handler({ principal: { userId }, id, requestId }) {
+      const organizationId = id('invitingId', NO_INVITATION)
+      await identity.acceptInvitation(organizationId, userId, answered('member.accepted', userId, requestId))
+      return noContent()
+    },
+  })
+
+const declineInvitation = (identity: SessionIdentity) =>
+  operation({
+    id: 'declineInvitation',
+    method: 'DELETE',
+    path: INVITATION,
+    params: { invitingId: uuidOf('organization that invites') },
+    tag: TAG,
+    summary: 'Decline an invitation',
+    description: 'The organization may invite the user again.',
+    access: 'person',
+    success: { status: 204, description: 'The invitation has ended' },
+    errors: [NO_INVITATION],
+    async handler({ principal: { userId }, id, requestId }) {
+      const organizationId = id('invitingId', NO_INVITATION)
+      await identity.declineInvitation(organizationId, userId, answered('member.declined', userId, requestId))
+      return noContent()
     },
   })
 
@@ -84,9 +137,7 @@ const listSessions = (identity: SessionIdentity) =>
     tag: TAG,
     summary: 'List own sessions',
     description: 'The browser sessions of the user, newest first.',
-    access: 'user',
-    role: 'viewer',
-    anyOrganization: true,
+    access: 'person',
     success: {
       status: 200,
       description: 'The sessions',
@@ -110,9 +161,7 @@ const endSession = (identity: SessionIdentity) =>
     description:
       'The process that answers refuses the session at once; other processes follow within 5 seconds. Repeating the request ' +
       'changes nothing.',
-    access: 'user',
-    role: 'viewer',
-    anyOrganization: true,
+    access: 'person',
     success: { status: 204, description: 'The session has ended' },
     errors: ['user_session_not_found'],
     async handler({ principal: { userId }, id }) {

@@ -7,7 +7,7 @@ import { redirect } from './html.ts'
 import type { PageRequest } from './page-request.ts'
 
 export type StartSessionDeps = Pick<Deps, 'config' | 'log'> & {
-  readonly identity: Pick<Identity, 'bySession' | 'createSession' | 'endSession'>
+  readonly identity: Pick<Identity, 'personBySession' | 'createSession' | 'endSession'>
 }
 
 /** Signs the user in, ends the session that the browser had, and leads to a page of this service. */
@@ -19,7 +19,7 @@ export async function startSession(
   cookies: readonly string[] = [],
 ): Promise<Response> {
   const old = sessionSecretOf(request, config)
-  const before = old === null ? null : await identity.bySession(old, { any: true })
+  const before = old === null ? null : await identity.personBySession(old)
   if (before !== null && !('refused' in before))
     await identity.endSession(before.userId, before.sessionId ?? '')
   const { id, secret } = await identity.createSession(userId, request.headers.get('user-agent'))

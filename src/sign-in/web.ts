@@ -6,6 +6,7 @@
 import { Elysia } from 'elysia'
 import type { Deps } from '../container.ts'
 import { queryOf } from '../http/address.ts'
+import { mailBaseUrl } from '../http/base-url.ts'
 import type { BodyBudget } from '../http/body-budget.ts'
 import { clearSessionCookie } from '../http/session-cookie.ts'
 import type { Identity } from '../identity/service.ts'
@@ -14,9 +15,11 @@ import { methodNotAllowed } from '../platform/net/methods.ts'
 import { createSendOutbound } from '../platform/net/outbound-request.ts'
 import { isEmailAddress } from '../platform/validation/email-address.ts'
 import { pageResponse, redirect } from './html.ts'
+import { createInvitationLinks } from './invitation-link.ts'
+import { answerInvitation, showInvitation } from './invitation-web.ts'
 import {
+  INVITATION_PATH,
   LINK_PATH,
-  mailBaseUrl,
   OPENID_CALLBACK_PATH,
   OPENID_PATH,
   returnPathOf,
@@ -32,12 +35,15 @@ import { startSession } from './start-session.ts'
 
 type PageIdentity = Pick<
   Identity,
+  | 'acceptInvitation'
   | 'admitUser'
-  | 'bySession'
   | 'createSession'
+  | 'declineInvitation'
   | 'endSession'
+  | 'findInvitation'
   | 'findUserAnywhere'
   | 'listSessions'
+  | 'personBySession'
   | 'useLink'
   | 'userOfLink'
 >
@@ -63,6 +69,9 @@ export function signInPages(deps: SignInPagesDeps) {
   get(SIGN_IN_PATH, (pageRequest) => showSignIn(deps, pageRequest))
   get(LINK_PATH, (pageRequest) => showLink(deps, pageRequest))
   post(LINK_PATH, (pageRequest) => useLink(deps, pageRequest))
+  const invitations = { ...deps, links: createInvitationLinks(deps.config) }
+  get(INVITATION_PATH, (pageRequest) => showInvitation(invitations, pageRequest))
+  post(INVITATION_PATH, (pageRequest) => answerInvitation(invitations, pageRequest))
   const openId = { ...deps, openId: openIdOf(deps) }
   get(OPENID_PATH, (pageRequest) => startOpenId(openId, pageRequest))
   get(OPENID_CALLBACK_PATH, (pageRequest) => finishOpenId(openId, pageRequest))
@@ -92,6 +101,7 @@ const STYLE_HEADERS = { 'content-type': 'text/css; charset=utf-8', 'x-content-ty
 const METHODS = [
   [SIGN_IN_PATH, 'GET, HEAD'],
   [LINK_PATH, 'GET, HEAD, POST'],
+  [INVITATION_PATH, 'GET, HEAD, POST'],
   [OPENID_PATH, 'GET, HEAD'],
   [OPENID_CALLBACK_PATH, 'GET, HEAD'],
   [`${SIGN_IN_PATH}/mail`, 'POST'],

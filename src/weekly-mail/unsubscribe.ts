@@ -4,12 +4,11 @@
  */
 import type { Config } from '../config.ts'
 import { isUuid } from '../platform/ids.ts'
-import { createSeal } from '../platform/secrets/seal.ts'
+import { createSealedTokens } from '../platform/secrets/sealed-token.ts'
 
 export const UNSUBSCRIBE_PATH = '/unsubscribe'
 
-const CONTEXT = 'weekly mail'
-const TOKEN = /^[\w-]{100,300}$/
+const TOKENS = { name: 'unsubscribe', purpose: 'unsubscribe links', context: 'weekly mail' }
 
 export interface Wish {
   readonly organizationId: string
@@ -24,17 +23,14 @@ export interface UnsubscribeLinks {
 }
 
 export function createUnsubscribeLinks(config: Pick<Config, 'dataDir' | 'secretKey'>): UnsubscribeLinks {
-  const seal = createSeal(config, 'unsubscribe', 'unsubscribe links')
+  const tokens = createSealedTokens(config, TOKENS)
   return {
     async of(baseUrl, { organizationId, id }) {
-      const sealed = await seal.seal(`${organizationId} ${id}`, CONTEXT)
-      const token = Buffer.from(sealed).toString('base64url')
+      const token = await tokens.of(`${organizationId} ${id}`)
       return `${baseUrl}${UNSUBSCRIBE_PATH}?${new URLSearchParams({ token })}`
     },
     async read(token) {
-      if (!TOKEN.test(token)) return null
-      const text = await seal.open(Buffer.from(token, 'base64url'), CONTEXT)
-      const [organizationId = '', id = ''] = text?.split(' ') ?? []
+      const [organizationId = '', id = ''] = (await tokens.read(token))?.split(' ') ?? []
       return isUuid(organizationId) && isUuid(id) ? { organizationId, id } : null
     },
   }

@@ -175,6 +175,8 @@ const identity: Authentication = {
   }),
   byPublishableKey: async () => null,
   bySession: async () => ({ refused: 'no sessions here' }),
+  personByToken: async (token) => ({ kind: 'person', userId: token }),
+  personBySession: async () => ({ refused: 'no sessions here' }),
 }
 
 const OPERATIONS: readonly Operation[] = [

@@ -138,8 +138,8 @@ describe('sign-in with OpenID Connect', () => {
     await signIn(visitor)
     const { organizations } = JSON.parse((await visitor.get('/v3/rest/session')).text)
     expect(organizations.map(({ id }: { id: string }) => id)).toEqual([
-      tenant.organizationId,
       stranger.organizationId,
+      tenant.organizationId,
     ])
   })
 

@@ -123,7 +123,7 @@ describe('a session', () => {
     const choice = { 'x-service-organization-key': other.id }
     expect((await visitor.get('/v3/rest/recordings', choice)).status).toBe(200)
     const foreign = { 'x-service-organization-key': (await server.createTenant()).organizationId }
-    expect((await visitor.get('/v3/rest/session', foreign)).status).toBe(401)
+    expect((await visitor.get('/v3/rest/members/me', foreign)).status).toBe(401)
   })
 
   test('does not count beside another credential', async () => {

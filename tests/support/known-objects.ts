@@ -21,6 +21,8 @@ export async function createKnownObjects(server: TestServer): Promise<KnownObjec
     known: {
       ...(await createObjects(server, organizationId, apiKey)),
       ...(await createProject(server.as({ apiKey }))),
+      // Who accepts belongs to two organizations, and has to name one with every request.
+      invitingId: crypto.randomUUID(),
       userSessionId: (await server.features.identity.createSession(userId, null)).id,
     },
     credentials: {
@@ -28,6 +30,7 @@ export async function createKnownObjects(server: TestServer): Promise<KnownObjec
       agent: [{ agentSecret }],
       organization: [{ apiKey }],
       user: [{ userToken }],
+      person: [{ userToken }],
       organizationOrUser: [{ apiKey }, { userToken }],
     },
   }

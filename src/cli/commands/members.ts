@@ -1,7 +1,6 @@
 /** Users of an organization and their access tokens. */
 import { DEFAULT_ROLE, isRole, ROLES, type Role } from '../../http/roles.rules.ts'
 import type { Member, Removal } from '../../identity/members.ts'
-import type { Member as User } from '../../identity/service.ts'
 import { AppError } from '../../platform/errors.ts'
 import { type Command, type Input, UsageError, wholeNumber } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
@@ -61,13 +60,12 @@ const users: readonly Command[] = [
   {
     name: 'user list',
     args: [],
-    summary: 'List the users of an organization',
+    summary: 'List the users of an organization, with those whom it invited',
     flags: { ...ORG_FLAG, removed: { summary: 'list removed users instead' } },
     async run(input) {
       return inOrganization(input, async (open, { id: organizationId }) => {
         const removed = input.has('removed')
-        const rows: readonly (Pick<User, 'id' | 'email' | 'name'> & { readonly role: Role | null })[] =
-          removed ? await formerMembers(open, organizationId) : await open.identity.listUsers(organizationId)
+        const rows = await listMembers(open, organizationId, removed)
         return {
           json: { organizationId, users: rows },
           lines: table(
@@ -77,6 +75,7 @@ const users: readonly Command[] = [
               email: (row) => row.email,
               name: (row) => row.name,
               role: (row) => row.role,
+              status: (row) => row.status,
             },
             'no users',
           ),
@@ -181,9 +180,10 @@ async function membersOf({ container, identity }: Services) {
 
 const PAGE = 10_000
 
-async function formerMembers(open: Services, organizationId: string) {
-  const rows = await (await membersOf(open)).list(organizationId, true, { after: null, limit: PAGE })
-  return rows.map(({ joinedMicroseconds: _, ...member }) => member)
+/** Oldest first. */
+async function listMembers(open: Services, organizationId: string, removed: boolean) {
+  const rows = await (await membersOf(open)).list(organizationId, removed, { after: null, limit: PAGE })
+  return rows.toReversed().map(({ joinedMicroseconds: _, ...member }) => member)
 }
 
 const tokens: readonly Command[] = [

@@ -19,6 +19,7 @@ import { Theme } from './pages/theme.tsx'
 import { Themes } from './pages/themes.tsx'
 import { Frame } from './parts/frame.tsx'
 import { Guard } from './parts/guard.tsx'
+import { Invitations, NoOrganization } from './parts/invitations.tsx'
 import { ErrorNote } from './parts/notes.tsx'
 import { openSession } from './session.ts'
 
@@ -47,29 +48,34 @@ export function App() {
     <SessionContext.Provider value={opened.data}>
       <LocationProvider scope={BASE}>
         <Frame>
-          <Guard>
-            <Router>
-              <Route path={BASE} component={Overview} />
-              <Route path={`${BASE}/findings`} component={Findings} />
-              <Route path={`${BASE}/conversations`} component={Conversations} />
-              <Route path={`${BASE}/conversations/:id`} component={Conversation} />
-              <Route path={`${BASE}/calls`} component={Calls} />
-              <Route path={`${BASE}/calls/:id`} component={Call} />
-              <Route path={`${BASE}/feedback`} component={Feedback} />
-              <Route path={`${BASE}/feedback/import`} component={FeedbackImport} />
-              <Route path={`${BASE}/feedback/:source/:id`} component={FeedbackRecord} />
-              <Route path={`${BASE}/people`} component={People} />
-              <Route path={`${BASE}/people/:id`} component={Person} />
-              <Route path={`${BASE}/themes`} component={Themes} />
-              <Route path={`${BASE}/themes/:id`} component={Theme} />
-              <Route path={`${BASE}/search`} component={Search} />
-              <Route path={`${BASE}/health`} component={Health} />
-              <Route path={`${BASE}/settings`} component={Settings} />
-              <Route path={`${BASE}/settings/:section`} component={Settings} />
-              <Route path={`${BASE}/settings/:section/:id`} component={Settings} />
-              <Route default component={NotFound} />
-            </Router>
-          </Guard>
+          <Invitations />
+          {opened.data.membership === null ? (
+            <NoOrganization />
+          ) : (
+            <Guard>
+              <Router>
+                <Route path={BASE} component={Overview} />
+                <Route path={`${BASE}/findings`} component={Findings} />
+                <Route path={`${BASE}/conversations`} component={Conversations} />
+                <Route path={`${BASE}/conversations/:id`} component={Conversation} />
+                <Route path={`${BASE}/calls`} component={Calls} />
+                <Route path={`${BASE}/calls/:id`} component={Call} />
+                <Route path={`${BASE}/feedback`} component={Feedback} />
+                <Route path={`${BASE}/feedback/import`} component={FeedbackImport} />
+                <Route path={`${BASE}/feedback/:source/:id`} component={FeedbackRecord} />
+                <Route path={`${BASE}/people`} component={People} />
+                <Route path={`${BASE}/people/:id`} component={Person} />
+                <Route path={`${BASE}/themes`} component={Themes} />
+                <Route path={`${BASE}/themes/:id`} component={Theme} />
+                <Route path={`${BASE}/search`} component={Search} />
+                <Route path={`${BASE}/health`} component={Health} />
+                <Route path={`${BASE}/settings`} component={Settings} />
+                <Route path={`${BASE}/settings/:section`} component={Settings} />
+                <Route path={`${BASE}/settings/:section/:id`} component={Settings} />
+                <Route default component={NotFound} />
+              </Router>
+            </Guard>
+          )}
         </Frame>
       </LocationProvider>
     </SessionContext.Provider>

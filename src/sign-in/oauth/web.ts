@@ -28,7 +28,7 @@ import { createServer, type Server } from './server.ts'
 export interface OAuthPagesDeps
   extends Pick<Deps, 'config' | 'redis' | 'clock' | 'log' | 'errors' | 'outbound'> {
   readonly bodies: BodyBudget
-  readonly identity: Pick<Identity, 'bySession' | 'findUserAnywhere' | 'oauthRecords'>
+  readonly identity: Pick<Identity, 'findUserAnywhere' | 'oauthRecords' | 'personBySession'>
 }
 
 /** Clients that register in an hour, all together. */

@@ -83,6 +83,7 @@ export function credentialFor(operation: Operation, tenant: Tenant): Credential 
     case 'agent':
       return { agentSecret: tenant.agentSecret }
     case 'user':
+    case 'person':
       return { userToken: tenant.userToken }
     default:
       return { apiKey: tenant.apiKey }

@@ -75,7 +75,10 @@ function NewMember({ onClose, onAdded }: { readonly onClose: () => void; readonl
         onAdded()
       }}
     >
-      <p>No mail is sent: tell the person to sign in with this address.</p>
+      <p>
+        Tell the person to sign in with this address. A person whom another organization knows is asked first,
+        by mail and in the console.
+      </p>
       <Field label="E-mail address">
         <input name="email" type="email" required maxLength={254} autocomplete="off" />
       </Field>
@@ -97,7 +100,7 @@ function NewMember({ onClose, onAdded }: { readonly onClose: () => void; readonl
 
 function MemberRow({ member, onChanged }: { readonly member: Member; readonly onChanged: () => void }) {
   const { session } = useSession()
-  const { id, name, email, role, joinedAt, removedAt } = member
+  const { id, name, email, role, status, joinedAt, removedAt } = member
   return (
     <Row
       main={
@@ -108,7 +111,7 @@ function MemberRow({ member, onChanged }: { readonly member: Member; readonly on
       }
       note={
         <>
-          {email}, joined <Time at={joinedAt} />
+          {email}, {status === 'invited' ? 'invited, has not accepted' : 'joined'} <Time at={joinedAt} />
           {removedAt === null ? null : (
             <>
               , removed <Time at={removedAt} />
