@@ -1,5 +1,6 @@
 /** Settings of OpenID Connect: who makes user tokens, and with whom people sign in. */
 import { isUuid } from './platform/ids.ts'
+import { asciiDomain } from './platform/validation/email-address.ts'
 import { ConfigError, fail, type reader } from './settings-reader.ts'
 
 export interface OpenIdConfig {
@@ -49,10 +50,11 @@ const DOMAIN = /^[a-z\d-]+(?:\.[a-z\d-]+)+$/
 
 function newUsersOf(list: string | null, organizationId: string | null) {
   if (list === null) return null
-  const domains = list.split(',').map((domain) => domain.trim().toLowerCase())
-  for (const domain of domains)
-    if (!DOMAIN.test(domain))
-      fail('OIDC_ALLOWED_DOMAINS', domain, 'a comma-separated list of domains, such as example.com')
+  const domains = list.split(',').map((text) => {
+    const domain = asciiDomain(text.trim())
+    if (domain !== null && DOMAIN.test(domain)) return domain
+    return fail('OIDC_ALLOWED_DOMAINS', text.trim(), 'a comma-separated list of domains, such as example.com')
+  })
   if (organizationId === null)
     throw new ConfigError(
       'OIDC_ORGANIZATION is not set, but must be the id of the organization that new users join when OIDC_ALLOWED_DOMAINS is set',

@@ -11,6 +11,7 @@ import { readCookie, setCookie } from '../http/session-cookie.ts'
 import type { Identity, User } from '../identity/service.ts'
 import type { Alongside } from '../platform/db/alongside.ts'
 import { AppError } from '../platform/errors.ts'
+import { accountAddress, normalAddress } from '../platform/validation/email-address.ts'
 import { redirect } from './html.ts'
 import { OPENID_CALLBACK_PATH, returnPathOf } from './link.rules.ts'
 import type { OpenId, Person } from './openid.ts'
@@ -92,8 +93,8 @@ const joined = (organizationId: string): Alongside<User> => {
 async function userOf({ config, identity, log }: OpenIdPagesDeps, { email, name }: Person): Promise<string> {
   const known = await identity.findUserAnywhere(email)
   const newUsers = config.openId?.newUsers ?? null
-  const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase()
-  const admitted = newUsers?.domains.includes(domain)
+  const address = normalAddress(accountAddress(email) ?? '')
+  const admitted = newUsers?.domains.includes(address?.slice(address.lastIndexOf('@') + 1) ?? '')
     ? await identity.admitUser(newUsers.organizationId, { email, name }, joined(newUsers.organizationId))
     : null
   if (known !== null) return known.id

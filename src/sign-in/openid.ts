@@ -8,6 +8,7 @@ import { AppError } from '../platform/errors.ts'
 import type { SendOutbound } from '../platform/net/outbound-request.ts'
 import { PublicFetchError } from '../platform/net/public-error.ts'
 import type { Log } from '../platform/observability/log.ts'
+import { normalAddress } from '../platform/validation/email-address.ts'
 import { MAX_NAME } from '../platform/validation/names.ts'
 
 type OpenIdSettings = NonNullable<Config['openId']>
@@ -140,11 +141,12 @@ function clientAuth(library: Library, settings: OpenIdSettings, server: Authoriz
     : library.ClientSecretPost(settings.clientSecret)
 }
 
-/** Only a verified address identifies a user: anybody may enter any other one at some providers. */
+/** Only a verified address identifies a user: anybody may enter any other one at some providers. Nothing else does, such as the user's id. */
 function personOf(claims: Readonly<Record<string, unknown>>): Person {
   const { email, email_verified: isVerified, name } = claims
   if (typeof email !== 'string' || isVerified !== true)
     throw refused('The provider has not verified your e-mail address.')
+  if (normalAddress(email) === null) throw refused('The provider names no e-mail address.')
   const shown = typeof name === 'string' && name.trim() !== '' ? name.trim() : email
   return { email, name: shown.slice(0, MAX_NAME) }
 }

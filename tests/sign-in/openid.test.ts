@@ -17,6 +17,8 @@ const ADDRESS = 'http://earshot.localhost'
 
 beforeAll(async () => {
   base = await startTestServer()
+  // As in a database with a locale, where `lower` makes ASCII letters of some others.
+  await base.database.sql`alter table app_user alter column email type text collate "und-x-icu"`
   tenant = await base.createTenant()
   email = (await base.features.identity.findUserAnywhere(tenant.userId))?.email ?? ''
   provider = await startOpenIdProvider([`${ADDRESS}${PORT_CALLBACK}`])
@@ -26,7 +28,7 @@ beforeAll(async () => {
       ...CLIENT,
       PUBLIC_BASE_URL: ADDRESS,
       OIDC_ISSUER: provider.issuer,
-      OIDC_ALLOWED_DOMAINS: 'allowed.example, other.example',
+      OIDC_ALLOWED_DOMAINS: 'allowed.example, other.example, Bücher.example',
       OIDC_ORGANIZATION: tenant.organizationId,
       OUTBOUND_ALLOW: '127.0.0.0/8',
     },
@@ -106,6 +108,53 @@ describe('sign-in with OpenID Connect', () => {
       expect((await signIn(createVisitor(server.baseUrl))).status).toBe(401)
     },
   )
+
+  const KNOWN = 'kim@known.example'
+  test.each([
+    ['a Kelvin sign for a letter', () => KNOWN.replace('k', '\u212a')],
+    ['a dotted capital', () => KNOWN.replace('i', '\u0130')],
+    ['the id of a user', () => tenant.userId],
+    ['U+0000', () => `kim\0${KNOWN}`],
+    ['two addresses', () => `${KNOWN} ${KNOWN}`],
+    ['syntax of a URL in the domain', () => 'eve@allowed.exampl%65'],
+  ])('refuses %s where the address should be', async (_, claimed) => {
+    const user = { email: KNOWN, name: 'Kim' }
+    await base.features.identity.createUser(tenant.organizationId, user).catch(() => {})
+    provider.claims = { email: claimed(), email_verified: true, name: 'Eve' }
+    const visitor = createVisitor(server.baseUrl)
+    expect((await signIn(visitor)).status).toBe(401)
+    expect(visitor.cookies.has('earshot-session')).toBe(false)
+  })
+
+  test('takes nobody for a user whose address another version stored with other letters', async () => {
+    const { sql } = base.database
+    const id = crypto.randomUUID()
+    await sql`insert into app_user (id, email, name) values (${id}, ${'\u212aurt@known.example'}, 'Kurt')`
+    await sql`insert into membership (organization_id, user_id, role) values (${tenant.organizationId}, ${id}, 'viewer')`
+    provider.claims = { email: 'kurt@known.example', email_verified: true }
+    expect((await signIn(createVisitor(server.baseUrl))).status).toBe(401)
+    provider.claims = { email: '\u212aurt@Known.example', email_verified: true }
+    expect((await signIn(createVisitor(server.baseUrl))).status).toBe(303)
+  })
+
+  test('knows a person by the ASCII form of the domain', async () => {
+    const ids = []
+    for (const address of ['Ann@xn--bcher-kva.example', 'ann@bücher.example', 'ann@BÜCHER.example']) {
+      provider.claims = { email: address, email_verified: true, name: 'Ann' }
+      const visitor = createVisitor(server.baseUrl)
+      expect((await signIn(visitor)).status).toBe(303)
+      ids.push(JSON.parse((await visitor.get('/v3/rest/session')).text).user.id)
+    }
+    expect(new Set(ids).size).toBe(1)
+  })
+
+  test('a member is not added by an address that only looks like another one', async () => {
+    const client = server.as({ apiKey: tenant.apiKey })
+    for (const address of ['\u212aim@known.example', 'k\u0130m@known.example', 'kim@known.example%2f'])
+      expect((await client.post('/v3/rest/members', { email: address })).status).toBe(400)
+    const { data } = (await client.get(`/v3/rest/members?limit=100`)).body
+    expect(data.filter((one: { email: string }) => /[\u212a\u0130]m@/.test(one.email))).toEqual([])
+  })
 
   test.each(['eve@sub.allowed.example', 'eve@notallowed.example', 'eve@allowed.example.evil.example'])(
     'refuses %s, whose domain only looks like an allowed one',
