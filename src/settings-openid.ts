@@ -1,6 +1,6 @@
 /** Settings of OpenID Connect: who makes user tokens, and with whom people sign in. */
 import { isUuid } from './platform/ids.ts'
-import { asciiDomain } from './platform/validation/email-address.ts'
+import { asciiDomain } from './platform/validation/user-address.ts'
 import { ConfigError, fail, type reader } from './settings-reader.ts'
 
 export interface OpenIdConfig {

@@ -8,7 +8,7 @@ import { DEFAULT_OPTIONS } from '../actors/options.ts'
 import { countLiveWorkers } from '../actors/worker-statements.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { describeProgress } from '../findings/reanalysis.ts'
-import { countTokensOfInvited } from '../identity/invitations.store.ts'
+import { describeInvitations } from '../identity/invitations.ts'
 import { examinePrograms, findPrograms } from '../media/programs.ts'
 import { withTimeout } from '../platform/concurrency/timeout.ts'
 import { unfinishedDataChanges } from '../platform/db/data-change.ts'
@@ -105,8 +105,7 @@ async function examineDatabase(sql: Sql, config: Config): Promise<readonly Check
     return { ok: true, detail: await describeProgress(sql, config) }
   })
   const invitations = await check('invitations', async () => {
-    const tokens = await countTokensOfInvited(sql)
-    return { ok: true, detail: `${tokens} tokens refused, because their users have not accepted` }
+    return { ok: true, detail: await describeInvitations(sql) }
   })
   const workers = await check('workers', async () => {
     const seconds = DEFAULT_OPTIONS.leaseMs / 1000

@@ -3,7 +3,7 @@
 import type { Tx } from '../platform/db/pool.ts'
 import { AppError } from '../platform/errors.ts'
 import type { NewId } from '../platform/ids.ts'
-import { accountAddress } from '../platform/validation/email-address.ts'
+import { accountAddress } from '../platform/validation/user-address.ts'
 import { nameOf } from '../platform/validation/names.ts'
 import { lockPerson } from './members.store.ts'
 import { insertUser, selectUserByAddress, type User } from './store.ts'

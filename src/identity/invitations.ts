@@ -7,7 +7,7 @@ import type { Deps } from '../container.ts'
 import type { Role } from '../http/roles.rules.ts'
 import { invitationMessages } from '../messages/invitation.ts'
 import type { Alongside } from '../platform/db/alongside.ts'
-import type { Tx } from '../platform/db/pool.ts'
+import type { Sql, Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
@@ -108,6 +108,12 @@ export function createInvitations(
       })
     },
   }
+}
+
+/** For `earshot doctor`. */
+export async function describeInvitations(sql: Sql): Promise<string> {
+  const tokens = await store.countTokensOfInvited(sql)
+  return `${tokens} tokens refused, because their users have not accepted`
 }
 
 export const memberExists = ({ email }: Pick<User, 'email'>) =>

@@ -3,7 +3,7 @@
 import type { Role } from '../http/roles.rules.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { isUuid } from '../platform/ids.ts'
-import { addressForms } from '../platform/validation/email-address.ts'
+import { addressForms } from '../platform/validation/user-address.ts'
 
 export interface Organization {
   readonly id: string

@@ -9,7 +9,7 @@ import type { JWTPayload, JWTVerifyGetKey } from 'jose'
 import type { Config } from '../config.ts'
 import type { Clock } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
-import { normalAddress } from '../platform/validation/email-address.ts'
+import { normalAddress } from '../platform/validation/user-address.ts'
 import { ensureSigningKey, readSigningKey } from './signing-key.ts'
 
 const OWN_ISSUER = 'earshot'

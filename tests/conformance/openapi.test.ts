@@ -97,6 +97,7 @@ describe('OpenAPI document', () => {
         agent: [{ agentSecret: [] }],
         organization: [{ apiKey: [] }],
         user: [{ userToken: [] }, { session: [] }],
+        person: [{ userToken: [] }, { session: [] }],
         organizationOrUser: [{ apiKey: [] }, { userToken: [] }, { session: [] }],
       })[access]
     const declared = everyOperation().map(({ method, path, id, access }) => ({

@@ -1,7 +1,7 @@
 /** Tokens in links of mails that need no row: the text in them is sealed, so nobody can make or change one. */
 import { createSeal, type SealOptions } from './seal.ts'
 
-const TOKEN = /^[\w-]{100,400}$/
+const TOKEN = /^[\w-]{100,300}$/
 
 export interface SealedTokens {
   of(text: string): Promise<string>
