@@ -3,8 +3,8 @@
 import type { Tx } from '../platform/db/pool.ts'
 import { AppError } from '../platform/errors.ts'
 import type { NewId } from '../platform/ids.ts'
-import { accountAddress } from '../platform/validation/user-address.ts'
 import { nameOf } from '../platform/validation/names.ts'
+import { accountAddress } from '../platform/validation/user-address.ts'
 import { lockPerson } from './members.store.ts'
 import { insertUser, selectUserByAddress, type User } from './store.ts'
 

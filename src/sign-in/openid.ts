@@ -8,8 +8,8 @@ import { AppError } from '../platform/errors.ts'
 import type { SendOutbound } from '../platform/net/outbound-request.ts'
 import { PublicFetchError } from '../platform/net/public-error.ts'
 import type { Log } from '../platform/observability/log.ts'
-import { normalAddress } from '../platform/validation/user-address.ts'
 import { MAX_NAME } from '../platform/validation/names.ts'
+import { normalAddress } from '../platform/validation/user-address.ts'
 
 type OpenIdSettings = NonNullable<Config['openId']>
 

@@ -89,7 +89,14 @@ async function outcome(
 }
 
 /** What every user may do, whatever organization they name: see tests/http/bound-credentials.test.ts. */
-const ON_PERSON = ['getSession', 'signOut', 'acceptInvitation', 'declineInvitation', 'listSessions', 'endSession']
+const ON_PERSON = [
+  'getSession',
+  'signOut',
+  'acceptInvitation',
+  'declineInvitation',
+  'listSessions',
+  'endSession',
+]
 
 function expected({ id, schemes, role }: Documented, caller: keyof typeof callers | 'nobody'): Outcome {
   if (schemes.length === 0) return 'passed'
@@ -120,7 +127,8 @@ describe('every operation', () => {
     expect(documented.length).toBeGreaterThan(60)
     const wrong = documented.filter(
       ({ id, schemes, role }) =>
-        (schemes.includes('userToken') && !ON_PERSON.includes(id)) !== (role !== undefined && ROLES.includes(role)),
+        (schemes.includes('userToken') && !ON_PERSON.includes(id)) !==
+        (role !== undefined && ROLES.includes(role)),
     )
     expect(wrong.map(({ id }) => id)).toEqual([])
     const declared = new Map(server.features.operations.map(({ id, role }) => [id, role]))
