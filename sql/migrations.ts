@@ -69,6 +69,7 @@ import eventStreamEpoch from './migrations/0096_event_stream_epoch.sql' with { t
 import usageCounts from './migrations/0100_usage_counts.sql' with { type: 'text' }
 import whenReceived from './migrations/0103_when_received.sql' with { type: 'text' }
 import begunMessages from './migrations/0106_begun_messages.sql' with { type: 'text' }
+import actorsOfRows from './migrations/0107_actors_of_rows.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -138,4 +139,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 100, name: 'usage_counts', source: usageCounts },
   { number: 103, name: 'when_received', source: whenReceived },
   { number: 106, name: 'begun_messages', source: begunMessages },
+  { number: 107, name: 'actors_of_rows', source: actorsOfRows },
 ]

@@ -71,6 +71,7 @@ export const ERRORS = {
   ),
   details: mergeDeclared(DECLARATIONS.map(({ details = {} }) => details)),
   members: mergeDeclared(DECLARATIONS.map(({ members = {} }) => members)),
+  rows: mergeDeclared(DECLARATIONS.map(({ rows = {} }) => rows)),
 } as ErrorCatalogue
 
 /** All parts in one object. @throws Error if two parts declare the same name */

@@ -51,6 +51,8 @@ export async function retryDeadLetter(
   { organizationId = null, also }: Within = {},
 ): Promise<boolean> {
   const wakeUp = await transaction(deps.sql, async (tx) => {
+    // Locks the actor's row first, as every turn does.
+    await tx`select 1 from actor_mailbox where key = ${key} for no key update`
     const [dead] = await tx<{ key: ActorKey; type: string; payload: Json }[]>`
       delete from actor_dead_letter
       where key = ${key} and seq = ${seq}

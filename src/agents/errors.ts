@@ -34,6 +34,7 @@ export const AGENT_ERRORS = {
     },
     externalEventId: { type: 'string', description: 'Where one event is refused: its `externalEventId`.' },
   },
+  rows: { agent_application: 'agent_application_not_found', agent_session: 'agent_session_not_found' },
 } as const
 
 declare module '../platform/errors.ts' {

@@ -8,6 +8,7 @@ export const CODING_SESSION_ERRORS = {
     coding_session_upload_not_ready: 409,
     coding_session_upload_failed: 409,
   },
+  rows: { coding_session: 'coding_session_not_found' },
 } as const
 
 declare module '../platform/errors.ts' {

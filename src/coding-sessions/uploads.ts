@@ -68,7 +68,7 @@ export function createSessionUploads(deps: SessionUploadsDeps) {
     /** Cancelling again returns the same state. @throws AppError 404; 409 `upload_not_cancellable` */
     async cancel(viewer: Viewer, id: string): Promise<SessionUpload> {
       const found = await read(deps, viewer, id)
-      return { ...found, upload: await cancelFileUpload(deps, found.upload) }
+      return { ...found, upload: (await cancelFileUpload(deps, found.upload)) ?? noUpload() }
     },
 
     /**
@@ -91,8 +91,7 @@ async function read({ sql }: SessionUploadsDeps, viewer: Viewer, id: string): Pr
   // The upload comes first. One transaction writes its end and the result, so if the upload has ended, the row has the result.
   const upload = await findFileUpload(sql, { organizationId, id })
   const row = upload === undefined ? undefined : await store.findFile(sql, viewer, id)
-  if (row === undefined || upload === undefined)
-    throw new AppError('coding_session_upload_not_found', 'There is no such upload of a session file.')
+  if (row === undefined || upload === undefined) return noUpload()
   const isUsed = upload.phase === 'ready' && row.sessionId !== null
   const session = isUsed ? await findSession(sql, viewer, row.sessionId as string) : undefined
   return {
@@ -133,4 +132,8 @@ async function label(
   const load = { caller: organizationId, bytes: 2_000, units: readUnits(2_000, rules) }
   const labels = await deps.requestWork.run(deps.readWork.labels, { labels: labelsOf(input), rules }, load)
   await transaction(deps.sql, (tx) => labelSession(tx, { organizationId, sessionId }, labels))
+}
+
+function noUpload(): never {
+  throw new AppError('coding_session_upload_not_found', 'There is no such upload of a session file.')
 }

@@ -21,6 +21,11 @@ export const FEEDBACK_ERRORS = {
       description: 'With `feedback_import_repeated`: the earlier import of the same file.',
     },
   },
+  rows: {
+    feedback_source: 'feedback_source_not_found',
+    feedback_record: 'feedback_record_not_found',
+    feedback_import: 'feedback_import_not_found',
+  },
 } as const
 
 declare module '../platform/errors.ts' {

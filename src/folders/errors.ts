@@ -4,6 +4,7 @@ export const FOLDER_ERRORS = {
     folder_not_found: 404,
     batch_not_found: 404,
   },
+  rows: { folder: 'folder_not_found' },
 } as const
 
 declare module '../platform/errors.ts' {

@@ -5,15 +5,28 @@
  * Of an unexpected error, the caller sees only the request id. The log has the details.
  */
 
-import { asUnavailable } from '../platform/db/sqlstate.ts'
+import { asUnavailable, missingRowOf } from '../platform/db/sqlstate.ts'
 import { AppError, type ErrorCatalogue } from '../platform/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { problem } from './problem.ts'
 import { type ErrorContext, restError } from './rest-error.ts'
 
 /** The API error for a thrown value. Unexpected errors are logged with the request id. */
-export function toAppError(error: unknown, context: ErrorContext, log: Log): AppError {
+export function toAppError(
+  error: unknown,
+  context: ErrorContext,
+  log: Log,
+  { rows }: Pick<ErrorCatalogue, 'rows'>,
+): AppError {
   if (error instanceof AppError) return error
+  const gone = missingRowOf(error, Object.keys(rows))
+  if (gone !== null) {
+    log.info({ requestId: context.requestId, path: context.path, err: error }, 'deleted at the same moment')
+    return new AppError(
+      rows[gone] ?? 'not_found',
+      'What the request is about was deleted at the same moment.',
+    )
+  }
   const unavailable = asUnavailable(error)
   if (unavailable !== null) {
     log.warn({ requestId: context.requestId, path: context.path, err: error }, 'dependency unavailable')

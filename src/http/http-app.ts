@@ -69,7 +69,11 @@ export function createHttpApp(deps: HttpDeps, draining?: AbortSignal) {
         }
         const failure =
           code === 'NOT_FOUND' ? new AppError('not_found', 'Nothing exists at this address.') : error
-        const response = renderError(toAppError(failure, context, deps.log), context, deps.errors)
+        const response = renderError(
+          toAppError(failure, context, deps.log, deps.errors),
+          context,
+          deps.errors,
+        )
         set.status = response.status
         return response
       })

@@ -29,6 +29,7 @@ export const IDENTITY_ERRORS = {
       description: 'Where the role of the user is too low: the lowest role that may do this.',
     },
   },
+  rows: { membership: 'member_not_found', user_token: 'user_token_not_found' },
 } as const
 
 declare module '../platform/errors.ts' {

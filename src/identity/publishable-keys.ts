@@ -9,6 +9,7 @@ import { AppError } from '../platform/errors.ts'
 import { isUuid, type NewId } from '../platform/ids.ts'
 import { nameOf } from '../platform/validation/names.ts'
 import { createKey } from './keys.ts'
+import { lockOrganization } from './organizations.ts'
 import * as store from './publishable-keys.store.ts'
 
 export type { PublishableKey } from './publishable-keys.store.ts'
@@ -58,6 +59,7 @@ export function createPublishableKeys(
   return {
     createPublishableKey: (organizationId, applicationId, { name, origins }, also) =>
       transaction(sql, async (tx) => {
+        await lockOrganization(tx, organizationId)
         const present = await store.selectPublishableKeys(tx, organizationId, applicationId)
         if (present.filter(({ revokedAt }) => revokedAt === null).length >= MAX_PUBLISHABLE_KEYS)
           throw new AppError(

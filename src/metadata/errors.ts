@@ -13,6 +13,7 @@ export const METADATA_ERRORS = {
     metadata_field_not_canonical: 'The field is not one of the canonical source.',
     metadata_field_duplicate: 'The field has two values in the request.',
   },
+  rows: { metadata_source: 'metadata_source_not_found', metadata_field: 'metadata_field_not_found' },
 } as const
 
 declare module '../platform/errors.ts' {

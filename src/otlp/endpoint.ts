@@ -60,7 +60,11 @@ export function traceEndpoint(deps: EndpointDeps) {
       if (error instanceof ClientGone) throw error
       const requestId = String(set.headers[REQUEST_ID_HEADER])
       const context = { path: TRACES_PATH, requestId, now: deps.clock.now() }
-      return failure(encodingOf(request) ?? 'json', toAppError(error, context, deps.log), deps.errors)
+      return failure(
+        encodingOf(request) ?? 'json',
+        toAppError(error, context, deps.log, deps.errors),
+        deps.errors,
+      )
     })
   return new Elysia({ name: 'traces', normalize: false }).all(TRACES_PATH, answer, {
     parse: 'none',

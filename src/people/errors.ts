@@ -4,6 +4,7 @@ export const PEOPLE_ERRORS = {
     person_not_found: 404,
     person_erasure_not_found: 404,
   },
+  rows: { person: 'person_not_found' },
 } as const
 
 declare module '../platform/errors.ts' {

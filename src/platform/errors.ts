@@ -14,6 +14,8 @@ export interface ErrorDeclaration {
   readonly details?: Readonly<Record<string, string>>
   /** Additional members of an error body, as JSON Schema. */
   readonly members?: Readonly<Record<string, MemberSchema>>
+  /** Table → the 404 code of its rows, for requests whose row is deleted at the same moment. */
+  readonly rows?: Readonly<Record<string, string>>
 }
 
 interface MemberSchema {
@@ -128,6 +130,8 @@ export interface ErrorCatalogue {
   readonly details: Readonly<Record<DetailCode, string>>
   /** Additional members of an error body, as JSON Schema. */
   readonly members: Readonly<Record<ErrorMember, MemberSchema>>
+  /** Table → the 404 code of its rows. */
+  readonly rows: Readonly<Record<string, ErrorCode>>
 }
 
 /** A finding about one value of the input. `path` has the form `items[3].name`. */

@@ -3,6 +3,7 @@ export const PROJECT_ERRORS = {
   codes: {
     project_not_found: 404,
   },
+  rows: { project: 'project_not_found' },
 } as const
 
 declare module '../platform/errors.ts' {

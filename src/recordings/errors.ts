@@ -15,6 +15,7 @@ export const RECORDING_ERRORS = {
       description: 'With `recording_external_id_exists`: the recording that has the external id.',
     },
   },
+  rows: { recording: 'recording_not_found' },
 } as const
 
 declare module '../platform/errors.ts' {

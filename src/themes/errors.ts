@@ -5,6 +5,7 @@ export const THEME_ERRORS = {
     theme_item_not_found: 404,
     too_many_themes: 409,
   },
+  rows: { theme: 'theme_not_found' },
 } as const
 
 declare module '../platform/errors.ts' {

@@ -22,6 +22,7 @@ export const UPLOAD_ERRORS = {
       description: 'With `upload_offset_mismatch`: the byte from which the upload goes on.',
     },
   },
+  rows: { upload: 'upload_not_found' },
 } as const
 
 declare module '../platform/errors.ts' {

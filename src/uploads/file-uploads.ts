@@ -15,7 +15,7 @@ import type { UploadErrorCode } from './rules.ts'
 import { assertFits, assertRoom, hashOf, notCancellable } from './service.ts'
 import { findById, insertUpload, type UploadRef, type UploadRow } from './store.ts'
 import { createUploadTokens } from './token.ts'
-import { UploadNotCancellable, type UploadReceiver } from './upload-receiver.ts'
+import { UnknownUpload, UploadNotCancellable, type UploadReceiver } from './upload-receiver.ts'
 
 export { UPLOAD_PATH } from './token.ts'
 export type FileUpload = UploadRow
@@ -38,7 +38,7 @@ export type FileUploadsDeps = Pick<Deps, 'sql' | 'newId' | 'config' | 'log'> & {
 }
 
 /**
- * Creates an upload, or finds the one with this id. `also` runs in the transaction that creates it.
+ * Creates an upload, or finds the one with this id. `also` runs in the transaction that creates it, under the lock of the organization.
  * @throws AppError 400 for an upload of another file; 413 `upload_too_large`; 429 `too_many_uploads`
  */
 export async function createFileUpload(
@@ -52,7 +52,7 @@ export async function createFileUpload(
   const row = { ...file, id, recordingId: null, folderId: null, batchId: null, tokenHash: hashOf(token) }
   const objectKey = objectKeyOf(file.folder, id, newId())
   const upload = await transaction(sql, async (tx) => {
-    if (file.id !== null) await lockOrganization(tx, file.organizationId)
+    await lockOrganization(tx, file.organizationId)
     const known = file.id === null ? undefined : await findById(tx, row)
     if (known !== undefined) return assertSame(known, file)
     await assertRoom(tx, file.organizationId, config.maxWaitingUploads)
@@ -77,14 +77,15 @@ export function findFileUpload(query: Query, ref: Ref): Promise<FileUpload | und
   return findById(query, ref)
 }
 
-/** Cancelling again returns the same state. @throws AppError 409 `upload_not_cancellable` */
+/** Cancelling again returns the same state; undefined: the upload was deleted. @throws AppError 409 `upload_not_cancellable` */
 export async function cancelFileUpload(
   { uploadReceiver }: Pick<FileUploadsDeps, 'uploadReceiver'>,
   upload: FileUpload,
-): Promise<FileUpload> {
+): Promise<FileUpload | undefined> {
   try {
     return await uploadReceiver.cancel(upload)
   } catch (error) {
+    if (error instanceof UnknownUpload) return undefined
     throw error instanceof UploadNotCancellable ? notCancellable(error) : error
   }
 }

@@ -19,7 +19,7 @@ import { objectKeyOf } from './receive-request.ts'
 import { isOrigin, isSameUpload, mayUpload, type UploadIdentity } from './rules.ts'
 import * as store from './store.ts'
 import { createUploadTokens, hashOfToken, type UploadTokens } from './token.ts'
-import { UploadNotCancellable, type UploadReceiver } from './upload-receiver.ts'
+import { UnknownUpload, UploadNotCancellable, type UploadReceiver } from './upload-receiver.ts'
 
 export type Uploads = ReturnType<typeof createUploads>
 
@@ -75,6 +75,7 @@ export function createUploads(deps: UploadsDeps) {
       try {
         return await uploadReceiver.cancel(found)
       } catch (error) {
+        if (error instanceof UnknownUpload) throwNoUpload()
         throw error instanceof UploadNotCancellable ? notCancellable(error) : error
       }
     },

@@ -8,6 +8,7 @@ export const WEBHOOK_ERRORS = {
     webhook_recovery_active: 409,
     too_many_webhooks: 409,
   },
+  rows: { webhook: 'webhook_not_found', webhook_delivery: 'webhook_delivery_not_found' },
 } as const
 
 declare module '../platform/errors.ts' {

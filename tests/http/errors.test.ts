@@ -98,7 +98,7 @@ describe('an unexpected error', () => {
   const failing = new Elysia()
     .onError(({ error, request }) => {
       const context = { path: new URL(request.url).pathname, requestId: 'r-1', now: new Date(0) }
-      return renderError(toAppError(error, context, createLog('silent', 'test')), context, ERRORS)
+      return renderError(toAppError(error, context, createLog('silent', 'test'), ERRORS), context, ERRORS)
     })
     .get('*', () => {
       throw new Error('select secret from api_key')

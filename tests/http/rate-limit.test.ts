@@ -208,7 +208,7 @@ function serve(env: Record<string, string>) {
     })
     .onError(({ error, request }) => {
       const context = { path: new URL(request.url).pathname, requestId: 'r', now: new Date() }
-      return renderError(toAppError(error, context, log), context, ERRORS)
+      return renderError(toAppError(error, context, log, ERRORS), context, ERRORS)
     })
     .use(
       mount(OPERATIONS, {

@@ -134,6 +134,7 @@ export function createFeedbackImports(deps: FeedbackImportsDeps) {
       if (phase === 'waiting') await cancelFileUpload(deps, upload)
       await transaction(sql, async (tx) => {
         const row = await locked(tx, place)
+        if (row.errorCode === 'cancelled') return
         if (row.endedAt !== null) throw new AppError('upload_not_cancellable', 'The import has ended.')
         await endUnused(tx, row, 'cancelled')
         await also(tx, row.uploadId)

@@ -1,10 +1,11 @@
 /** Use cases of import sources. The routes use them. */
-import { deleteActors, transactionWithOutbox } from '../../actors/mailbox.ts'
+import { transactionWithOutbox } from '../../actors/mailbox.ts'
 import type { Config } from '../../config.ts'
 import type { Deps } from '../../container.ts'
 import { lockOrganization } from '../../identity/organizations.ts'
 import { importSourceMessages } from '../../messages/import-source.ts'
 import type { Alongside } from '../../platform/db/alongside.ts'
+import { transaction } from '../../platform/db/transaction.ts'
 import { AppError } from '../../platform/errors.ts'
 import { createSeal, type Seal } from '../../platform/secrets/seal.ts'
 import { DATE_TIME } from '../../platform/validation/formats.ts'
@@ -90,10 +91,9 @@ export function createImportSources(deps: SourcesDeps) {
       id: string,
       also?: Alongside<string>,
     ): Promise<void> {
-      await transactionWithOutbox(deps, async (tx) => {
+      await transaction(deps.sql, async (tx) => {
         if (!(await store.deleteSource(tx, { organizationId, id }, applicationId))) noSource()
         await also?.(tx, id)
-        await deleteActors(tx, [importSourceMessages.key(id)])
       })
       deps.log.info({ organizationId, sourceId: id }, 'import source deleted')
     },

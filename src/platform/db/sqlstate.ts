@@ -82,6 +82,18 @@ export function isForeignKeyViolation(error: unknown, constraint?: string): bool
   return isViolation('23503', error, constraint)
 }
 
+/**
+ * The table, of those in `tables`, whose row a new or changed row refers to although it does not exist (any more). Null for any other error. The
+ * text of the detail depends on the language of the server; the name of the table in it does not.
+ */
+export function missingRowOf<Table extends string>(error: unknown, tables: readonly Table[]): Table | null {
+  if (!isForeignKeyViolation(error)) return null
+  const { detail = '', table_name: child = '' } = error as { detail?: string; table_name?: string }
+  const words = new Set(detail.replace(/\(.*\)=\(.*\)/, '').match(/\w+/g) ?? [])
+  // The deletion of a row that is still referred to names the table that refers to it.
+  return tables.find((table) => words.has(table) && table !== child) ?? null
+}
+
 function isViolation(sqlstate: string, error: unknown, constraint: string | undefined): boolean {
   if (errorCode(error) !== sqlstate) return false
   if (constraint === undefined) return true
