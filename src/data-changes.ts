@@ -9,6 +9,7 @@ import { type DataChange, runDataChange } from './platform/db/data-change.ts'
 import { participantTimeChange } from './recordings/participants.ts'
 import { createSearchChanges } from './search/backfill.ts'
 import { themesChange } from './themes/feed.ts'
+import { webhookMailboxesChange } from './webhooks/mailboxes.ts'
 
 /** A feature exports its change from its store. A change stays here until every supported older version has run it. */
 const createDataChanges = (): readonly DataChange[] => [
@@ -19,6 +20,7 @@ const createDataChanges = (): readonly DataChange[] => [
   themesChange,
   ...COUNT_CHANGES,
   usageChange,
+  webhookMailboxesChange,
 ]
 
 /** Looks every minute for a change that is not finished, and runs it. */

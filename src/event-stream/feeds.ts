@@ -145,7 +145,7 @@ export function createFeeds({ sql, servers, log }: Pick<Deps, 'sql' | 'servers' 
     }
     if (stream?.isComplete === false) {
       const isOver = () => isStopped || feed.clients === 0
-      if (await untilEarlierEnded(sql, isOver)) await store.completeStream(sql, organizationId)
+      if (await untilEarlierEnded(sql, { isOver })) await store.completeStream(sql, organizationId)
     }
     advance(feed, stream ?? { isActive: false })
     wake(feed)

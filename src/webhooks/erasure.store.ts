@@ -24,7 +24,8 @@ export async function lastEvent(tx: Tx, organizationId: string): Promise<number>
 
 /**
  * Events after number `after` and up to number `last`, in order. An event that was written after the request is old if the message, the
- * name of the recording or the file that it repeats was received before.
+ * name of the recording or the file that it repeats was received before. The events stay locked, so that two erasures at once both find
+ * what the other one wrote.
  */
 export function readEventData(
   tx: Tx,
@@ -77,7 +78,8 @@ export function readEventData(
     ) o
     where e.organization_id = ${organizationId} and e.seq > ${after} and e.seq <= ${last}
     order by e.seq
-    limit ${limit}`
+    limit ${limit}
+    for no key update of e`
 }
 
 /** Also drops the answers that the log keeps, because they may repeat the event. */

@@ -142,7 +142,8 @@ export function listAttempts(query: Query, organizationId: string, deliveryId: s
 }
 
 /**
- * Deletes the oldest events that are older than `days`, with their deliveries. Works on the whole service.
+ * Deletes the oldest events that are older than `days`, with their deliveries, but those that a turn is about to change. Works on the
+ * whole service.
  * @returns how many events were deleted, and the deliveries that had an actor
  */
 export async function deleteOldEvents(
@@ -150,6 +151,7 @@ export async function deleteOldEvents(
   days: number,
   limit: number,
 ): Promise<{ readonly events: number; readonly deliveryIds: readonly string[] }> {
+  // While an event is locked, it gets no new delivery.
   const old = await tx<{ id: string }[]>`
     select id from webhook_event
     where occurred_at < now() - make_interval(days => ${days})
@@ -157,8 +159,27 @@ export async function deleteOldEvents(
     limit ${limit}
     for update skip locked`
   const ids = old.map(({ id }) => id)
-  const deliveries = await tx<{ id: string }[]>`
-    select id from webhook_delivery where event_id = any(${ids}::uuid[]) and has_actor`
-  await tx`delete from webhook_event where id = any(${ids}::uuid[])`
-  return { events: ids.length, deliveryIds: deliveries.map(({ id }) => id) }
+  // A turn may hold a delivery and wait for an event that is locked here, so this waits for no delivery.
+  const locked = await tx<{ id: string; eventId: string; hasActor: boolean }[]>`
+    select id, event_id as "eventId", has_actor as "hasActor" from webhook_delivery
+    where event_id = any(${ids}::uuid[])
+    for update skip locked`
+  const free = new Set(locked.map(({ id }) => id))
+  const all = await tx<{ id: string; eventId: string }[]>`
+    select id, event_id as "eventId" from webhook_delivery where event_id = any(${ids}::uuid[])`
+  const busy = new Set(all.flatMap(({ id, eventId }) => (free.has(id) ? [] : [eventId])))
+  const gone = ids.filter((id) => !busy.has(id))
+  await tx`delete from webhook_event where id = any(${gone}::uuid[])`
+  return {
+    events: gone.length,
+    deliveryIds: locked.flatMap(({ id, eventId, hasActor }) => (hasActor && !busy.has(eventId) ? [id] : [])),
+  }
+}
+
+/** Those of the deliveries that exist, of any organization. */
+export async function knownDeliveries(tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await tx<
+    { id: string }[]
+  >`select id from webhook_delivery where id = any(${ids as string[]}::uuid[])`
+  return new Set(rows.map(({ id }) => id))
 }

@@ -182,14 +182,17 @@ export interface AttemptRow {
   readonly body: string | null
 }
 
-/** Writes deliveries with their newest attempts: of each delivery at most one. */
+/**
+ * Writes deliveries with their newest attempts: of each delivery at most one.
+ * @returns the delivery of each event. It is another one than the row says if the event was sent by another turn, too.
+ */
 export async function saveAttempts(
   tx: Tx,
   { organizationId, id }: Pick<Receiver, 'organizationId' | 'id'>,
   rows: readonly AttemptRow[],
-): Promise<void> {
-  if (rows.length === 0) return
-  await tx`
+): Promise<ReadonlyMap<string, string>> {
+  if (rows.length === 0) return new Map()
+  const saved = await tx<{ eventId: string; id: string }[]>`
     with row as materialized (
       select * from json_to_recordset(${JSON.stringify(rows)}::text::json) as r (
         "deliveryId" uuid, "eventId" uuid, type text, "deliveryStatus" text, attempts int, "delaySeconds" float8,
@@ -207,15 +210,18 @@ export async function saveAttempts(
         status = excluded.status, attempts = excluded.attempts, next_attempt_at = excluded.next_attempt_at,
         has_actor = d.has_actor or excluded.has_actor, updated_at = now()
       returning d.id, d.event_id
+    ), attempted as (
+      insert into webhook_attempt (
+        organization_id, delivery_id, number, is_manual, started_at, duration_ms, status, error, headers, body
+      )
+      select ${organizationId}::uuid, s.id,
+        (select coalesce(max(a.number), 0) + 1 from webhook_attempt a where a.delivery_id = s.id),
+        r."isManual", r."startedAt", r."durationMs", r.status, r.error, r.headers, r.body
+      from saved s
+      join row r on r."eventId" = s.event_id
     )
-    insert into webhook_attempt (
-      organization_id, delivery_id, number, is_manual, started_at, duration_ms, status, error, headers, body
-    )
-    select ${organizationId}::uuid, s.id,
-      (select coalesce(max(a.number), 0) + 1 from webhook_attempt a where a.delivery_id = s.id),
-      r."isManual", r."startedAt", r."durationMs", r.status, r.error, r.headers, r.body
-    from saved s
-    join row r on r."eventId" = s.event_id`
+    select event_id as "eventId", id from saved`
+  return new Map(saved.map((one) => [one.eventId, one.id]))
 }
 
 export interface Progress {

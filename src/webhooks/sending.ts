@@ -87,7 +87,7 @@ export async function record(
   cursor: number | null,
 ): Promise<void> {
   const { organizationId } = receiver
-  await store.saveAttempts(tx, receiver, outcomes.map(toRow))
+  const deliveries = await store.saveAttempts(tx, receiver, outcomes.map(toRow))
   const automatic = outcomes.filter(({ isManual }) => !isManual)
   const newest = automatic.at(-1)
   const disabled = await store.saveProgress(tx, receiver, {
@@ -103,7 +103,11 @@ export async function record(
   })
   for (const outcome of outcomes) deps.results.count(outcome)
   const aside = outcomes.filter(({ verdict }) => verdict.status === 'retrying')
-  await send(aside.map((one) => retryMessage(one.deliveryId, organizationId, one.verdict.delaySeconds ?? 0)))
+  await send(
+    aside.map(({ event, deliveryId, verdict }) =>
+      retryMessage(deliveries.get(event.eventId) ?? deliveryId, organizationId, verdict.delaySeconds ?? 0),
+    ),
+  )
   if (disabled !== null)
     await send([
       webhookNoticeMessages.message(receiver.id, 'disabled', {

@@ -1,14 +1,17 @@
 /**
  * Use cases of subscriptions and their log. The routes and the command line use them.
  *
- * Every change of a subscription locks the stream of its organization first. So each transaction that writes an event sees a
- * subscription wholly or not at all, and a subscription receives every event that commits after it was created.
+ * Every change of a subscription locks the stream of its organization first, then its row. So each transaction that writes an event sees
+ * a subscription wholly or not at all, and no turn changes it meanwhile. A transaction that looked for subscriptions before one was
+ * committed writes no event for it. So a subscription is only answered when all of these have ended: it receives every event that
+ * commits after the answer.
  */
 
 import { deleteActors, hasten, isPresent, type Outbox, transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
 import { webhookDeliveryMessages, webhookMessages, webhookRecoveryMessages } from '../messages/webhook.ts'
 import type { Alongside } from '../platform/db/alongside.ts'
+import { untilEarlierEnded } from '../platform/db/earlier-transactions.ts'
 import type { TimeSlice } from '../platform/db/keyset.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { AppError } from '../platform/errors.ts'
@@ -26,6 +29,8 @@ export type Webhooks = ReturnType<typeof createWebhooks>
 
 /** For how long the previous secret signs, too. */
 const ROTATION_HOURS = 24
+/** Shorter than the time after which an idle connection of a client is closed. */
+const LONGEST_WAIT_MS = 50_000
 
 export type WebhooksDeps = Pick<
   Deps,
@@ -45,6 +50,14 @@ export function createWebhooks(deps: WebhooksDeps) {
     transactionWithOutbox(deps, async (tx, outbox) =>
       work(tx, outbox, await store.lockStream(tx, organizationId)),
     )
+  /** Waits until every transaction writes the events that are wanted from now on. */
+  const untilHeard = async (organizationId: string, webhookId: string) => {
+    if (!(await untilEarlierEnded(deps.sql, { deadlineMs: LONGEST_WAIT_MS })))
+      deps.log.warn(
+        { organizationId, webhookId },
+        'a webhook may miss events of a transaction that has not ended',
+      )
+  }
   const present = async (organizationId: string, id: string) =>
     (await store.findWebhook(reads, organizationId, id)) ?? noWebhook()
 
@@ -74,6 +87,7 @@ export function createWebhooks(deps: WebhooksDeps) {
         await also?.(tx, inserted)
         return inserted
       })
+      await untilHeard(organizationId, id)
       note(organizationId, id, 'webhook created')
       return { ...created, secret }
     },
@@ -95,7 +109,7 @@ export function createWebhooks(deps: WebhooksDeps) {
       const { url, ...rest } = await readBody()
       const href = url === undefined ? undefined : outbound.assertUrl(url, 'url').href
       const updated = await changing(organizationId, async (tx, outbox, lastSeq) => {
-        const before = (await store.findWebhook(tx, organizationId, id)) ?? noWebhook()
+        const before = (await store.lockWebhook(tx, organizationId, id)) ?? noWebhook()
         const change = {
           url: href ?? before.url,
           types: rest.types === undefined ? before.types : [...new Set(rest.types)],
@@ -103,15 +117,19 @@ export function createWebhooks(deps: WebhooksDeps) {
           ordering: rest.ordering ?? before.ordering,
           enabled: rest.enabled ?? before.enabled,
         }
-        await store.updateWebhook(tx, organizationId, id, change, lastSeq)
+        // Its receiver is another one, or was repaired. A new description is no reason to end its pause.
+        const resumes =
+          change.enabled && (href !== undefined || rest.enabled === true || rest.ordering !== undefined)
+        await store.updateWebhook(tx, organizationId, id, change, lastSeq, resumes)
         await also?.(tx, id)
-        if (change.enabled) {
+        if (resumes) {
           await store.hastenDeliveries(tx, organizationId, id)
           await outbox.send([webhookMessages.message(id, 'deliver', { organizationId })])
           await hasten(tx, webhookMessages.key(id), 'deliver')
         }
         return (await store.findWebhook(tx, organizationId, id)) ?? noWebhook()
       })
+      if (rest.types !== undefined) await untilHeard(organizationId, id)
       note(organizationId, id, 'webhook changed')
       return updated
     },
@@ -119,7 +137,8 @@ export function createWebhooks(deps: WebhooksDeps) {
     /** Deletes the webhook with its log. @throws AppError 404 */
     async remove(organizationId: string, id: string, also?: Alongside): Promise<void> {
       await changing(organizationId, async (tx) => {
-        const deliveries = (await store.deleteWebhook(tx, organizationId, id)) ?? noWebhook()
+        if ((await store.lockWebhook(tx, organizationId, id)) === null) noWebhook()
+        const deliveries = await store.deleteWebhook(tx, organizationId, id)
         await also?.(tx, id)
         await deleteActors(tx, [
           webhookMessages.key(id),
@@ -183,7 +202,8 @@ export function createWebhooks(deps: WebhooksDeps) {
      */
     redeliver(organizationId: string, id: string, deliveryId: string): Promise<log.DeliveryRow> {
       return transactionWithOutbox(deps, async (tx, outbox) => {
-        if ((await store.findWebhook(tx, organizationId, id)) === null) noWebhook()
+        // Turns lock it before its deliveries, too.
+        if ((await store.lockWebhook(tx, organizationId, id)) === null) noWebhook()
         const status = await log.lockDelivery(tx, organizationId, id, deliveryId)
         if (status === null) noDelivery()
         const key = webhookDeliveryMessages.key(deliveryId)
@@ -209,7 +229,7 @@ export function createWebhooks(deps: WebhooksDeps) {
       if (Date.parse(period.until) <= Date.parse(period.since))
         throw invalid([{ path: 'until', code: 'range', message: 'must be after since' }])
       await changing(organizationId, async (tx, outbox) => {
-        const { enabled } = (await store.findWebhook(tx, organizationId, id)) ?? noWebhook()
+        const { enabled } = (await store.lockWebhook(tx, organizationId, id)) ?? noWebhook()
         if (!enabled) throw new AppError('webhook_disabled', 'The webhook is disabled: enable it first.')
         if (await isPresent(tx, webhookRecoveryMessages.key(id), 'recover'))
           throw new AppError('webhook_recovery_active', 'A recovery of this webhook is under way.')

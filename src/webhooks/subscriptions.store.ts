@@ -81,6 +81,16 @@ export async function findWebhook(
   return row ?? null
 }
 
+/** As `findWebhook`. The row stays locked until the transaction ends, and turns that send its events wait. */
+export async function lockWebhook(tx: Tx, organizationId: string, id: string): Promise<WebhookRow | null> {
+  const [row] = await tx<WebhookRow[]>`
+    select ${columns(tx)}
+    from webhook w
+    where w.organization_id = ${organizationId} and w.id = ${id}
+    for no key update`
+  return row ?? null
+}
+
 /** Newest first, with one row more than the limit. */
 export function listWebhooks(query: Query, organizationId: string, { after, limit }: TimeSlice) {
   return query<WebhookRow[]>`
@@ -97,6 +107,7 @@ export type WebhookChange = Pick<WebhookRow, 'url' | 'types' | 'description' | '
 /**
  * Writes the change. Enabling goes on with new events only: events of the time between are offered for recovery.
  * @param lastSeq the number of the newest event
+ * @param resumes a pause that the receiver asked for is over
  */
 export async function updateWebhook(
   tx: Tx,
@@ -104,6 +115,7 @@ export async function updateWebhook(
   id: string,
   change: WebhookChange,
   lastSeq: number,
+  resumes: boolean,
 ): Promise<void> {
   const { enabled } = change
   await tx`
@@ -116,7 +128,7 @@ export async function updateWebhook(
         else w.recoverable_since
       end,
       failing_since = case when ${enabled}::boolean and not w.enabled then null else w.failing_since end,
-      paused_until = null,
+      paused_until = case when ${resumes}::boolean then null else w.paused_until end,
       disabled_reason = case when ${enabled}::boolean then null else coalesce(w.disabled_reason, 'request') end,
       disabled_at = case when ${enabled}::boolean then null else coalesce(w.disabled_at, now()) end,
       version = w.version + 1, updated_at = now()
@@ -131,17 +143,13 @@ export async function hastenDeliveries(tx: Tx, organizationId: string, id: strin
     where organization_id = ${organizationId} and webhook_id = ${id} and status = 'pending'`
 }
 
-/** @returns the ids of deliveries that have an actor; null if there is no such subscription */
-export async function deleteWebhook(
-  tx: Tx,
-  organizationId: string,
-  id: string,
-): Promise<readonly string[] | null> {
+/** The subscription is locked, so no turn adds a delivery. @returns the ids of deliveries that have an actor */
+export async function deleteWebhook(tx: Tx, organizationId: string, id: string): Promise<readonly string[]> {
   const deliveries = await tx<{ id: string }[]>`
     select id from webhook_delivery
     where organization_id = ${organizationId} and webhook_id = ${id} and has_actor`
-  const { count } = await tx`delete from webhook where organization_id = ${organizationId} and id = ${id}`
-  return count === 0 ? null : deliveries.map((row) => row.id)
+  await tx`delete from webhook where organization_id = ${organizationId} and id = ${id}`
+  return deliveries.map((row) => row.id)
 }
 
 /** The present secret becomes the previous one and signs for `hours` more. @returns until when; null if there is no such subscription */

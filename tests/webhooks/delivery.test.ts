@@ -412,7 +412,7 @@ describe('a webhook that waits', () => {
         step,
         read: step,
         async finish(work) {
-          expect((await client.patch(`${WEBHOOKS}/${id}`, { description: 'mended' })).status).toBe(200)
+          expect((await client.patch(`${WEBHOOKS}/${id}`, { enabled: true })).status).toBe(200)
           return step(work)
         },
       })

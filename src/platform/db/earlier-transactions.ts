@@ -10,11 +10,19 @@ import type { Query } from './pool.ts'
 const DEADLINE_MS = 65_000
 const PAUSES_MS = { first: 5, longest: 500 } as const
 
-/** Holds no connection meanwhile. Gives up after 65 seconds, or when `isOver` says so. @returns whether all have ended */
-export async function untilEarlierEnded(query: Query, isOver: () => boolean = () => false): Promise<boolean> {
+interface Patience {
+  readonly deadlineMs?: number
+  readonly isOver?: () => boolean
+}
+
+/** Holds no connection meanwhile. Gives up after the deadline, or when `isOver` says so. @returns whether all have ended */
+export async function untilEarlierEnded(
+  query: Query,
+  { deadlineMs = DEADLINE_MS, isOver = () => false }: Patience = {},
+): Promise<boolean> {
   // It belongs to a transaction that began after those.
   const [row] = await query<{ number: string }[]>`select pg_current_xact_id()::text as number`
-  const deadline = performance.now() + DEADLINE_MS
+  const deadline = performance.now() + deadlineMs
   for (let pauseMs: number = PAUSES_MS.first; ; pauseMs = Math.min(2 * pauseMs, PAUSES_MS.longest)) {
     if (await haveEndedBefore(query, row?.number ?? '0')) return true
     if (performance.now() > deadline || isOver()) return false
