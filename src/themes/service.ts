@@ -150,6 +150,8 @@ export function createThemes(deps: ThemesDeps) {
       const change =
         typeof given.title === 'string' ? { ...given, title: nameOf('title', given.title) } : given
       const kept = await transactionWithOutbox(deps, async (tx, outbox) => {
+        // A merge may be under way: the change is for the theme that has the items afterwards.
+        await lockProgress(tx, organizationId)
         const themeId = await keptOrNone(tx, organizationId, id)
         await edit.updateTheme(tx, organizationId, themeId, change)
         await also?.(tx, themeId)
