@@ -7,6 +7,7 @@ import { insertSession } from './agents-http.ts'
 import { createCodingSession, createSessionUpload } from './coding-sessions.ts'
 import { createImport } from './feedback-imports.ts'
 import { insertFinding } from './findings.ts'
+import { invite } from './foreign-objects.ts'
 import { insertTheme } from './insert-theme.ts'
 import { insertEndedJoin } from './meetings.ts'
 import { createField, createSource } from './metadata.ts'
@@ -196,6 +197,11 @@ export class Objects {
         return server.createUser(organizationId)
       case 'memberId':
         return (await this.get('user')).userId
+      case 'invitingId': {
+        const inviting = (await server.createTenant()).organizationId
+        await invite(server, inviting, await this.get('memberId'))
+        return inviting
+      }
       case 'tokenId':
         return (await posted('/v3/rest/user-tokens', { userId: await this.get('memberId') })).id
       case 'userSessionId':
