@@ -34,6 +34,9 @@ export interface Config {
   readonly publicBaseUrl: string | null
   /** null: embedded PostgreSQL under `dataDir`. */
   readonly databaseUrl: string | null
+  /** The server behind the pooler that `databaseUrl` names. null: `databaseUrl` names the server. */
+  readonly databaseDirectUrl: string | null
+  readonly databasePrepare: boolean
   readonly databasePoolSize: number
   readonly databaseStatementTimeoutMs: number
   /** How long a start waits for a database server that is away. */
@@ -135,6 +138,7 @@ export function loadConfig(env: Environment): Config {
   const read = reader(env)
   const openId = openIdConfig(read)
   const analyzeUrl = read.url('ANALYZE_URL')
+  const databaseDirectUrl = read.databaseUrl('DATABASE_DIRECT_URL')
   const config: Omit<Config, 'transcribe'> = {
     role: read.oneOf('ROLE', SETTINGS.ROLE.default),
     host: read.textOrDefault('HOST'),
@@ -143,7 +147,9 @@ export function loadConfig(env: Environment): Config {
     dataDir: resolve(read.textOrDefault('DATA_DIR')),
     secretKey: read.secret('SECRET_KEY'),
     publicBaseUrl: read.url('PUBLIC_BASE_URL'),
-    databaseUrl: read.url('DATABASE_URL'),
+    databaseUrl: read.databaseUrl('DATABASE_URL'),
+    databaseDirectUrl,
+    databasePrepare: read.oneOf('DATABASE_PREPARE', databaseDirectUrl === null ? 'true' : 'false') === 'true',
     databasePoolSize: read.integer('DATABASE_POOL_SIZE'),
     databaseStatementTimeoutMs: read.integer('DATABASE_STATEMENT_TIMEOUT') * 1_000,
     databaseWaitMs: read.integer('DATABASE_WAIT') * 1_000,
@@ -203,6 +209,8 @@ export function loadConfig(env: Environment): Config {
       'DATABASE_URL is not set, but ROLE=worker needs it: a worker joins a running service',
     )
   }
+  if (config.databaseDirectUrl !== null && config.databaseUrl === null)
+    throw new ConfigError('DATABASE_URL is not set, but must name the pooler when DATABASE_DIRECT_URL is set')
   // Last: the environment of a command leaves out every variable that was read before.
   return deepFreeze({ ...config, transcribe: transcribeConfig(read) })
 }

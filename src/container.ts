@@ -39,6 +39,8 @@ export interface Deps {
   readonly sql: Sql
   /** For reads that are shown to a caller, in turns by organization. Its connections prefer index plans and cannot write. */
   readonly reads: Query
+  /** Listens to notifications, past a connection pooler. */
+  readonly listening: Pick<Sql, 'listen'>
   readonly redis: Redis | null
   readonly notifier: Notifier
   readonly storage: ObjectStore
@@ -107,6 +109,7 @@ export function createContainer(
     readOnly: true,
     statementTimeoutMs: config.databaseStatementTimeoutMs,
   })
+  const listening = connect(servers.database, { max: 1, session: true, applicationName: `${name}-listen` })
   const redis = servers.redis === null ? null : openRedis(servers.redis, log)
   const metrics = createMetrics()
   const notifier = createNotifier({ sql, redis, log, metrics, kinds: ACTOR_KINDS })
@@ -117,6 +120,7 @@ export function createContainer(
     config,
     servers,
     sql,
+    listening,
     reads: shareFairly(readPool, { places: readConnections }),
     redis,
     notifier,
@@ -140,7 +144,7 @@ export function createContainer(
       textWork.close()
       requestWork.close()
       redis?.disconnect()
-      await Promise.all([pool.end({ timeout: 5 }), readPool.end({ timeout: 5 })])
+      await Promise.all([pool, readPool, listening].map((one) => one.end({ timeout: 5 })))
     },
   }
 }

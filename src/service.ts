@@ -24,7 +24,8 @@ import { findPrograms, missingPrograms } from './media/programs.ts'
 import { registerMeetingGauge } from './meetings/metrics.ts'
 import { onceServerIsThere } from './platform/db/first-contact.ts'
 import { migrate } from './platform/db/migrate.ts'
-import { connect } from './platform/db/pool.ts'
+import { connect, LOCK_TIMEOUT_MS } from './platform/db/pool.ts'
+import { assertRoles } from './platform/db/pooler.ts'
 import { assertServer } from './platform/db/server-version.ts'
 import type { StartedServers } from './platform/embedded/servers.ts'
 import type { Shutdown } from './platform/lifecycle/shutdown.ts'
@@ -41,8 +42,6 @@ const BUDGET_MS = { requests: 10_000, threads: 15_000, connections: 6_000 } as c
 /** The part of the budget that is reserved for terminating threads. */
 const FORCE_MS = 1_000
 
-/** A request that waits longer for a lock is answered with 503. */
-const LOCK_TIMEOUT_MS = 5_000
 
 export interface Run {
   readonly config: Config
@@ -93,8 +92,7 @@ async function prepareDatabase(
   // The embedded server is ready by now; only an external one may have to be waited for.
   const waitMs = servers.embedded.postgres ? 0 : container.config.databaseWaitMs
   const applied = await onceServerIsThere({ ...run, place: servers.databaseName, waitMs }, async () => {
-    await assertServer(container.sql, servers.databaseName)
-    return migrateOnce(servers)
+    return migrateOnce(container, servers)
   })
   // Logs only warnings, so that the banner comes before any log line.
   return { applied, signInToken: servers.embedded.postgres ? await firstRun(quiet(container)) : null }
@@ -113,9 +111,19 @@ const quiet = (container: Container): Container => ({
 })
 
 /** Uses a separate connection without a statement time-out, because a migration may take long. */
-async function migrateOnce({ servers: { database } }: StartedServers): Promise<readonly number[]> {
-  const sql = connect(database, { max: 1, applicationName: 'earshot-migration', statementTimeoutMs: null })
+async function migrateOnce(
+  { config }: Container,
+  { servers: { database }, databaseName }: StartedServers,
+): Promise<readonly number[]> {
+  const sql = connect(database, {
+    max: 1,
+    session: true,
+    applicationName: 'earshot-migration',
+    statementTimeoutMs: null,
+  })
   try {
+    await assertServer(sql, databaseName)
+    await assertRoles(database, sql, config.databaseStatementTimeoutMs)
     return await migrate(sql, MIGRATIONS)
   } finally {
     await sql.end({ timeout: 5 })

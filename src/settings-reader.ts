@@ -2,6 +2,7 @@
  * Reads single settings from the environment by their declarations. An error is one line that names the variable, its value and
  * what is allowed. Values of secret variables are never repeated.
  */
+import { readAddress } from './platform/db/address.ts'
 import { trimEndOf } from './platform/validation/trim.ts'
 import { type ChoiceOf, type NameOf, SETTINGS } from './settings.ts'
 
@@ -62,6 +63,14 @@ export function reader(env: Environment) {
       if (value === undefined) return null
       const allowed = `a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`
       if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) fail(name, value, allowed)
+      return trimEndOf(value, '/')
+    },
+    /** A PostgreSQL URL, which may name several hosts. */
+    databaseUrl(name: NameOf<'url'>) {
+      const value = get(name)
+      if (value === undefined) return null
+      if (readAddress(value) === null)
+        fail(name, value, 'a URL such as postgres://user@host:5432/database, or with several hosts')
       return trimEndOf(value, '/')
     },
     /** Variables that no setting has been read from so far. */

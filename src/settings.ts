@@ -66,8 +66,19 @@ export const SETTING_GROUPS = {
     DATABASE_URL: url(
       ['postgres:', 'postgresql:'],
       'embedded PostgreSQL',
-      'PostgreSQL 15 or newer. `ROLE=worker` needs it.',
+      'PostgreSQL 15 or newer. Several hosts are tried in turn: `postgres://user@h1:5432,h2:5432/db`. `target_session_attrs` is `primary` unless the URL has another. `ROLE=worker` needs it.',
     ),
+    DATABASE_DIRECT_URL: url(
+      ['postgres:', 'postgresql:'],
+      '`DATABASE_URL` names the server',
+      'The PostgreSQL server, if `DATABASE_URL` names a connection pooler such as PgBouncer. Migrations and notifications use it. See [Self-hosting](self-hosting.md#behind-a-connection-pooler).',
+    ),
+    DATABASE_PREPARE: {
+      kind: 'choice',
+      allowed: ['true', 'false'],
+      shown: '`false` with `DATABASE_DIRECT_URL`, else `true`',
+      text: 'Prepare each statement once for each connection. A pooler that pools transactions must support it; PgBouncer does from 1.21, with `max_prepared_statements`.',
+    },
     DATABASE_POOL_SIZE: integer(
       10,
       2,

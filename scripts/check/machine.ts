@@ -1,5 +1,5 @@
 /**
- * Programs that the tests need and npm does not provide: a Redis server, Chromium, FFmpeg, a speech synthesiser, a speech
+ * Programs that the tests need and npm does not provide: a Redis server, PgBouncer, Chromium, FFmpeg, a speech synthesiser, a speech
  * recogniser, and an object store with an S3 interface.
  *
  * A missing program is installed if that needs no question (root on Debian, Homebrew on macOS). Otherwise the check fails
@@ -76,6 +76,13 @@ const ESPEAK: Tool = {
   brew: ['espeak-ng'],
 }
 
+const PGBOUNCER: Tool = {
+  what: 'PgBouncer',
+  candidates: ['pgbouncer', '/usr/sbin/pgbouncer'],
+  apt: ['pgbouncer'],
+  brew: ['pgbouncer'],
+}
+
 const POCKETSPHINX: Tool = {
   what: 'PocketSphinx',
   candidates: ['pocketsphinx_continuous', 'pocketsphinx'],
@@ -113,6 +120,7 @@ export function providePrograms(root: string, files: readonly string[]): Program
     [SWIFT, !process.env.S3_TEST_ENDPOINT && uses(/support\/s3\/server\.ts/)],
     [PYTHON, uses(/support\/python\.ts/)],
     [FFMPEG, runsCommands || uses(/ffmpeg|recordingActor/i)],
+    [PGBOUNCER, uses(/support\/pgbouncer\.ts/)],
     [ESPEAK, uses(/support\/recognise\.ts/)],
     [POCKETSPHINX, uses(/support\/recognise\.ts/)],
     [HAPROXY, uses(/haproxy\.cfg/)],

@@ -13,8 +13,9 @@ import { examinePrograms, findPrograms } from '../media/programs.ts'
 import { withTimeout } from '../platform/concurrency/timeout.ts'
 import { unfinishedDataChanges } from '../platform/db/data-change.ts'
 import { assertMigrated } from '../platform/db/migrate.ts'
-import { connect, type Sql } from '../platform/db/pool.ts'
-import { serverVersion } from '../platform/db/server-version.store.ts'
+import { connect, type Database, type Sql } from '../platform/db/pool.ts'
+import { examineRoles } from '../platform/db/pooler.ts'
+import { assertServerWritable, serverVersion } from '../platform/db/server-version.store.ts'
 import { openServers } from '../platform/embedded/servers.ts'
 import { oneLine } from '../platform/lifecycle/start-error.ts'
 import { createLog, type Log } from '../platform/observability/log.ts'
@@ -29,6 +30,7 @@ export interface Check {
     | 'media'
     | 'transcription'
     | 'database'
+    | 'pooler'
     | 'schema'
     | 'data changes'
     | 'analysis'
@@ -59,11 +61,11 @@ export async function examine(env: Input['env']): Promise<readonly Check[]> {
   const log = createLog('silent', 'earshot-cli')
   try {
     const servers = await openServers(config, log)
-    const sql = connect(servers.servers.database, { max: 1, applicationName: 'earshot-cli' })
+    const sql = connect(servers.servers.database, { max: 1, session: true, applicationName: 'earshot-cli' })
     try {
       return [
         ...local,
-        ...(await examineDatabase(sql, config)),
+        ...(await examineDatabase(sql, servers.servers.database, config)),
         await examineRedis(servers.servers.redis, log),
         await examineStorage(config),
       ]
@@ -89,17 +91,20 @@ async function examineMedia(config: Config): Promise<readonly Check[]> {
   ]
 }
 
-async function examineDatabase(sql: Sql, config: Config): Promise<readonly Check[]> {
+async function examineDatabase(sql: Sql, address: Database, config: Config): Promise<readonly Check[]> {
   const database = await check('database', async () => {
     const version = await serverVersion(sql)
+    await assertServerWritable(sql)
     return { ok: version.major >= OLDEST_POSTGRESQL, detail: `PostgreSQL ${version.text}` }
   })
   if (!database.ok) return [database]
+  const roles = await examinePooler(sql, address, config)
+  if (roles.some(({ ok }) => !ok)) return [database, ...roles]
   const schema = await check('schema', async () => {
     await assertMigrated(sql, MIGRATIONS)
     return { ok: true, detail: `${MIGRATIONS.length} migrations` }
   })
-  if (!schema.ok) return [database, schema]
+  if (!schema.ok) return [database, ...roles, schema]
   const changes = await examineDataChanges(sql)
   const analysis = await check('analysis', async () => {
     return { ok: true, detail: await describeProgress(sql, config) }
@@ -112,7 +117,22 @@ async function examineDatabase(sql: Sql, config: Config): Promise<readonly Check
     const count = await countLiveWorkers(sql, seconds)
     return { ok: count > 0, detail: `${count} active in the last ${seconds} s` }
   })
-  return [database, schema, ...changes, analysis, invitations, workers]
+  return [database, ...roles, schema, ...changes, analysis, invitations, workers]
+}
+
+/** The roles of the pools, if `DATABASE_URL` is a pooler. A failed check has the statements that mend it, one a line. */
+async function examinePooler(sql: Sql, address: Database, config: Config): Promise<readonly Check[]> {
+  if (config.databaseDirectUrl === null) return []
+  const pooler = await check('pooler', async () => {
+    const problems = await examineRoles(address, sql, config.databaseStatementTimeoutMs)
+    if (problems.length === 0) return { ok: true, detail: 'a role with its settings for each pool' }
+    const reasons = problems.map(({ role, reason }) => `${role} ${reason}`).join('; ')
+    const statements = problems.flatMap((problem) => problem.statements)
+    const advice =
+      statements.length === 0 ? [] : ['Run on the server, then reconnect the pooler:', ...statements]
+    return { ok: false, detail: [reasons, ...advice].join('\n') }
+  })
+  return [pooler]
 }
 
 /** One check for each data change that still runs in the background. */

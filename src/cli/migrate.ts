@@ -13,6 +13,7 @@ export async function migrateDatabase(env: Input['env']): Promise<readonly strin
   const servers = await openServers(config, createLog(config.logLevel, 'earshot-cli'), { mayCreate: true })
   const sql = connect(servers.servers.database, {
     max: 1,
+    session: true,
     applicationName: 'earshot-cli',
     statementTimeoutMs: null,
   })

@@ -61,7 +61,7 @@ export interface AuthenticationParts extends Authentication {
   forget(id: string): void
 }
 
-type AuthenticationDeps = Pick<Deps, 'sql' | 'log' | 'clock'>
+type AuthenticationDeps = Pick<Deps, 'sql' | 'listening' | 'log' | 'clock'>
 
 interface VerifiedToken extends Memberships {
   readonly expiresAt: Date

@@ -8,8 +8,7 @@
  * meanwhile. Refusals are never cached, so a new key works at once.
  */
 import { LRUCache } from 'lru-cache'
-import type { Sql } from '../platform/db/pool.ts'
-import type { Log } from '../platform/observability/log.ts'
+import type { Deps } from '../container.ts'
 
 /** The payload is the id of a revoked key or secret, or of a user whose credentials changed. */
 export const REVOKED_CHANNEL = 'earshot_credential_revoked'
@@ -36,7 +35,7 @@ export interface CredentialCache<T> {
 
 /** Starts to LISTEN at the first look-up. The connection ends with the pool. */
 export function createCredentialCache<T>(
-  deps: { readonly sql: Sql; readonly log: Log },
+  deps: Pick<Deps, 'listening' | 'log'>,
   options: CacheOptions = DEFAULT_OPTIONS,
 ): CredentialCache<T> {
   const entries = new LRUCache<string, Found<T>>({
@@ -61,7 +60,7 @@ export function createCredentialCache<T>(
       entries.clear()
       listening = 'yes'
     }
-    deps.sql.listen(REVOKED_CHANNEL, revoke, onListen).catch((error: unknown) => {
+    deps.listening.listen(REVOKED_CHANNEL, revoke, onListen).catch((error: unknown) => {
       // The driver tries again by itself and then calls `onListen`.
       deps.log.warn({ err: error }, 'not listening for revoked credentials yet')
     })

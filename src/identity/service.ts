@@ -33,7 +33,7 @@ export type { ApiKey, Credential } from './credentials.store.ts'
 export type { Invitation } from './invitations.ts'
 export type { Organization, User } from './store.ts'
 
-export type IdentityDeps = Pick<Deps, 'sql' | 'notifier' | 'config' | 'clock' | 'newId' | 'log'>
+export type IdentityDeps = Pick<Deps, 'sql' | 'listening' | 'notifier' | 'config' | 'clock' | 'newId' | 'log'>
 
 interface NewUser extends NewAccount {
   /** Default: analyst. */

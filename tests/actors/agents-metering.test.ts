@@ -179,7 +179,15 @@ test('adding credits while a blocked session is deleted leaves no actor of the s
   }
   const notifier = { name: 'postgres', notify: () => {}, close: async () => {} } as const
   const log = createLog('silent', 'test')
-  const identity = createIdentity({ sql, notifier, config: loadConfig({}), clock: systemClock, newId, log })
+  const identity = createIdentity({
+    sql,
+    listening: sql,
+    notifier,
+    config: loadConfig({}),
+    clock: systemClock,
+    newId,
+    log,
+  })
   await transaction(sql, async (tx) => {
     await deleteSessions(tx, organizationId, [id])
     await identity.addCredits(organizationId, 1)

@@ -105,7 +105,7 @@ describe('the cache of valid credentials', () => {
   /** A cache that listens already. */
   async function listening(options: { capacity: number; ttlMs: number }) {
     const sql = connect({ url: database.url }, { max: 1, applicationName: 'test-cache' })
-    const cache = createCredentialCache<string>({ sql, log }, options)
+    const cache = createCredentialCache<string>({ listening: sql, log }, options)
     await eventually(async () => {
       let looked = false
       await cache.get(digest('probe'), async () => ({ id: 'probe', value: 'probe' }))

@@ -38,7 +38,7 @@ export function openIdentity(options: IdentityProcessOptions): IdentityProcess {
   return {
     config,
     sql,
-    identity: createIdentity({ sql, notifier: SILENT_NOTIFIER, config, clock, newId, log }),
+    identity: createIdentity({ sql, listening: sql, notifier: SILENT_NOTIFIER, config, clock, newId, log }),
     async close() {
       await sql.end({ timeout: 5 })
       if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })

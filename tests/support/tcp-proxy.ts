@@ -28,8 +28,12 @@ export interface TcpProxy {
   setDelay(ms: number): void
   /** Resets all open connections. @returns how many */
   cut(): number
-  /** Cuts, and refuses new connections until told otherwise. */
-  setRefusing(refusing: boolean): void
+  /**
+   * Cuts, and refuses new connections until told otherwise. `closing`: accepts and closes them, as a proxy does whose server is away.
+   */
+  setRefusing(refusing: boolean | 'closing'): void
+  /** The port to which new connections are forwarded from now on. */
+  setTarget(port: number): void
   stop(): Promise<void>
 }
 
@@ -39,17 +43,23 @@ interface Pair {
   line: Line
 }
 
-/** Listens on a free port of the loopback interface and forwards to `port` there. */
-export async function startTcpProxy(port: number): Promise<TcpProxy> {
+/** Listens on a free port of the loopback interface and forwards to `target` there. */
+export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const pairs = new Set<Pair>()
   let line: Line = 'good'
   let target = port
   let delayMs = 0
-  let refusing = false
+  let refusing: boolean | 'closing' = false
+  let port = target
   let refused = 0
   const server = createServer((near) => {
     if (refusing) {
       refused += 1
+      if (refusing === 'closing')
+        return void near
+          .resume()
+          .on('error', () => {})
+          .end()
       return void near.resetAndDestroy()
     }
     const pair: Pair = { near, far: connect({ host: '127.0.0.1', port: target }), line }
@@ -110,6 +120,9 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
     setRefusing(next) {
       refusing = next
       if (next) cut()
+    },
+    setTarget(next) {
+      port = next
     },
     async stop() {
       const closed = new Promise((resolve) => server.close(resolve))

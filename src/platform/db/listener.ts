@@ -38,6 +38,7 @@ export async function listen(database: Database, options: ListenOptions): Promis
   let closed = Promise.withResolvers<void>()
   const sql = connect(database, {
     max: 1,
+    session: true,
     applicationName,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     notifications: { onNotification, onClose: () => closed.resolve() },

@@ -5,6 +5,8 @@
  * because every int8 of this schema is a safe integer by construction.
  */
 import postgres from 'postgres'
+import { readAddress } from './address.ts'
+import { isReadOnlyServer } from './sqlstate.ts'
 
 export type Sql = postgres.Sql<{ bigint: number }>
 export type Tx = postgres.TransactionSql<{ bigint: number }>
@@ -14,7 +16,13 @@ export type Json = postgres.JSONValue
 
 /** A PostgreSQL server: by URL, or by the folder of its Unix socket (embedded). */
 export type Database =
-  | { readonly url: string }
+  | {
+      readonly url: string
+      /** If `url` is a connection pooler, such as PgBouncer: the server behind it. See pooler.ts. */
+      readonly directUrl?: string | null
+      /** False if statements are not prepared, because a pooler runs them on any connection to the server. */
+      readonly prepare?: boolean
+    }
   | { readonly socketDir: string; readonly user: string; readonly database: string }
 
 export interface ConnectOptions {
@@ -31,6 +39,8 @@ export interface ConnectOptions {
   readonly statementTimeoutMs?: number | null
   /** Longest wait for a lock. null: as long as a statement may take. */
   readonly lockTimeoutMs?: number | null
+  /** True if the connection keeps state between transactions: LISTEN, or locks of its session. It bypasses a pooler. */
+  readonly session?: boolean
   /** For a connection that listens. See listener.ts. */
   readonly notifications?: {
     onNotification(channel: string, payload: string): void
@@ -45,7 +55,11 @@ export const STATEMENT_TIMEOUT_MS = 30_000
  */
 const ANSWER_GRACE_MS = 2_000
 const IDLE_IN_TRANSACTION_MS = 30_000
+/** A request that waits longer for a lock is answered with 503. */
+export const LOCK_TIMEOUT_MS = 5_000
 const CONNECT_TIMEOUT_SECONDS = 5
+/** A connection that was not used for this time is closed. So an idle process holds few, however many a burst has opened. */
+const IDLE_SECONDS = 60
 /** Longest pause before a reconnection. The driver's default is 20 s, and every request would wait for it. */
 const MAX_RECONNECT_SECONDS = 1
 
@@ -63,7 +77,7 @@ const MAX_RECONNECT_SECONDS = 1
  * that only the right one can be used (tests/platform/list-plans.test.ts).
  */
 const READ_ONLY = {
-  default_transaction_read_only: true,
+  default_transaction_read_only: 'on',
   enable_seqscan: 'off',
   enable_sort: 'off',
   enable_incremental_sort: 'off',
@@ -100,36 +114,57 @@ const date = {
   parse: (text: string) => new Date(text.replace(' ', 'T').replace(/\+00$/, 'Z')),
 }
 
+export type PoolKind = Pick<ConnectOptions, 'redoable' | 'readOnly' | 'lockTimeoutMs'>
+
+/** The role of a pool behind a pooler. See pooler.ts. */
+export function roleOf(user: string, { redoable = false, readOnly = false }: PoolKind): string {
+  if (readOnly) return `${user}_reads`
+  return redoable ? `${user}_workers` : `${user}_requests`
+}
+
+/** The settings of a pool's sessions, by their names in PostgreSQL. */
+export function sessionSettings({
+  statementTimeoutMs = STATEMENT_TIMEOUT_MS,
+  redoable = false,
+  readOnly = false,
+  lockTimeoutMs = null,
+}: PoolKind & Pick<ConnectOptions, 'statementTimeoutMs'>): Readonly<Record<string, string>> {
+  return {
+    TimeZone: 'UTC',
+    // A process that was paused in a transaction must not lock its rows forever.
+    idle_in_transaction_session_timeout: String(IDLE_IN_TRANSACTION_MS),
+    ...(redoable ? { synchronous_commit: 'off' } : {}),
+    ...(readOnly ? READ_ONLY : {}),
+    ...(lockTimeoutMs === null ? {} : { lock_timeout: String(lockTimeoutMs) }),
+    // One statement of a request or a turn takes one core, so that a large organization's does not take them all.
+    ...(statementTimeoutMs === null
+      ? { statement_timeout: '0' }
+      : { statement_timeout: String(statementTimeoutMs), max_parallel_workers_per_gather: '0' }),
+  }
+}
+
 /** Opens a pool. Connections open when they are first needed. */
 export function connect(database: Database, options: ConnectOptions): Sql {
   const { statementTimeoutMs = STATEMENT_TIMEOUT_MS, notifications, readOnly = false } = options
-  const { lockTimeoutMs = null } = options
+  const place = 'url' in database ? placeOf(database, options) : null
   const common = {
     max: options.max,
     types: { bigint, date },
     onnotice: () => {},
     connection: {
       application_name: options.applicationName,
-      TimeZone: 'UTC',
-      // A process that was paused in a transaction must not lock its rows forever.
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-      ...(options.redoable ? { synchronous_commit: 'off' } : {}),
-      ...(readOnly ? READ_ONLY : {}),
-      ...(lockTimeoutMs === null ? {} : { lock_timeout: lockTimeoutMs }),
-      // One statement of a request or a turn takes one core, so that a large organization's does not take them all.
-      ...(statementTimeoutMs === null
-        ? {}
-        : { statement_timeout: statementTimeoutMs, max_parallel_workers_per_gather: 0 }),
+      // A pooler refuses settings of a session. The role has them.
+      ...(place?.isPooled ? {} : sessionSettings(options)),
     },
     // Each connection parses a named statement once. All statements here are static text.
-    prepare: true,
-    ...(readOnly ? { max_pipeline: PIPELINED_READS } : {}),
+    prepare: place?.prepare ?? true,
+    ...(readOnly ? { max_pipeline: PIPELINED_READS } : { retire: isReadOnlyServer }),
     connect_timeout: CONNECT_TIMEOUT_SECONDS,
     answer_timeout: statementTimeoutMs === null ? null : (statementTimeoutMs + ANSWER_GRACE_MS) / 1_000,
     backoff: (failures: number) =>
       (0.5 + Math.random() / 2) * Math.min(3 ** failures / 100, MAX_RECONNECT_SECONDS),
     ...(notifications === undefined
-      ? {}
+      ? { idle_timeout: IDLE_SECONDS }
       : {
           onnotify: notifications.onNotification,
           onclose: notifications.onClose,
@@ -137,12 +172,30 @@ export function connect(database: Database, options: ConnectOptions): Sql {
           max_lifetime: null,
         }),
   }
-  if ('url' in database) return postgres(database.url, common)
-  return postgres({
-    ...common,
-    host: database.socketDir,
-    user: database.user,
-    database: database.database,
-    port: 5432,
-  })
+  if (place !== null) return postgres(place.url, { ...common, ...place.servers })
+  const { socketDir, user, database: name } = database as Extract<Database, { socketDir: string }>
+  return postgres({ ...common, host: socketDir, user, database: name, port: 5432 })
+}
+
+/** Where a pool connects to, and as whom. */
+function placeOf(database: Extract<Database, { url: string }>, options: ConnectOptions) {
+  const { directUrl = null, prepare } = database
+  const isPooled = directUrl !== null && options.session !== true
+  const address = readAddress(isPooled ? database.url : (directUrl ?? database.url))
+  if (address === null) throw new TypeError('not a PostgreSQL URL')
+  const { url, hosts, ports } = address
+  // A pooler may connect to another server at any time, so it decides.
+  const attributes = url.searchParams.get('target_session_attrs') ?? (isPooled ? 'any' : 'primary')
+  url.searchParams.delete('target_session_attrs')
+  if (isPooled) url.username = encodeURIComponent(roleOf(decodeURIComponent(url.username), options))
+  return {
+    isPooled,
+    prepare: directUrl === null || isPooled ? (prepare ?? !isPooled) : true,
+    url: url.href,
+    servers: {
+      host: [...hosts],
+      port: [...ports],
+      ...(attributes === 'any' ? {} : { target_session_attrs: attributes as 'primary' }),
+    },
+  }
 }

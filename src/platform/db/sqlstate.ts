@@ -1,36 +1,14 @@
 /** Classifies database errors by SQLSTATE (PostgreSQL documentation, appendix A). */
 import { AppError } from '../errors.ts'
 
-const RETRYABLE = new Set(['40001', '40P01'])
+const READ_ONLY = '25006'
 
-/** Connection failures, server shutdown, time-outs, a full disk, too many connections. The caller may try again. */
-const UNAVAILABLE = new Set([
-  '25P03',
-  '57014',
-  '53100',
-  '53200',
-  '53300',
-  '58030',
-  '57P01',
-  '57P02',
-  '57P03',
-  '08000',
-  '08001',
-  '08003',
-  '08006',
-  'CONNECTION_CLOSED',
-  'CONNECTION_ENDED',
-  'CONNECTION_DESTROYED',
-  'CONNECT_TIMEOUT',
-  'ANSWER_TIMEOUT',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ENOENT',
-  'EPIPE',
-])
+/** `40000`: COMMIT was answered ROLLBACK. */
+const RETRYABLE = new Set(['40000', '40001', '40P01'])
 
-/** The server is missing, starting, stopping or has no free connection. No statement has caused it, and it may pass. */
+/** The server is missing, starting, stopping, read-only or has no free connection. No statement has caused it, and it may pass. */
 const AWAY = new Set([
+  READ_ONLY,
   '53300',
   '57P01',
   '57P02',
@@ -39,9 +17,12 @@ const AWAY = new Set([
   '08001',
   '08003',
   '08006',
+  // A pooler reports with it that it has no server.
+  '08P01',
   'CONNECTION_CLOSED',
   'CONNECT_TIMEOUT',
   'ANSWER_TIMEOUT',
+  'WRONG_SESSION_ATTRS',
   'EAI_AGAIN',
   'ECONNREFUSED',
   'ECONNRESET',
@@ -55,13 +36,29 @@ const AWAY = new Set([
   'ETIMEDOUT',
 ])
 
+/** Time-outs, a full disk, a pool that closes. The caller may try again. */
+const UNAVAILABLE = new Set([
+  '25P03',
+  '57014',
+  '53100',
+  '53200',
+  '58030',
+  'CONNECTION_ENDED',
+  'CONNECTION_DESTROYED',
+])
+
 /** The SQLSTATE or the driver's own code of an error. null if there is none. */
 export function errorCode(error: unknown): string | null {
   if (typeof error !== 'object' || error === null || !('code' in error)) return null
   return typeof error.code === 'string' ? error.code : null
 }
 
-/** True for a serialization failure or a deadlock. The same transaction may succeed when it runs again. */
+/** True if the server refuses writes, because it is a standby or was set so. */
+export function isReadOnlyServer(error: unknown): boolean {
+  return errorCode(error) === READ_ONLY
+}
+
+/** True for a serialization failure, a deadlock, or another rollback by the server. The same transaction may succeed when it runs again. */
 export function isRetryable(error: unknown): boolean {
   return RETRYABLE.has(errorCode(error) ?? '')
 }
@@ -123,6 +120,7 @@ export const isLockTimeout = (error: unknown): boolean => errorCode(error) === L
 export function asUnavailable(error: unknown): AppError | null {
   if (isLockTimeout(error)) return objectBusy(error)
   if (!UNAVAILABLE.has(errorCode(error) ?? '') && !isRetryable(error)) return null
+  if (!UNAVAILABLE.has(errorCode(error) ?? '') && !isServerAway(error) && !isRetryable(error)) return null
   return new AppError('unavailable', 'The service is not able to answer at the moment. Try again shortly.', {
     headers: { 'retry-after': '1' },
     cause: error,

@@ -8,6 +8,7 @@
 import { mkdirSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Config } from '../../config.ts'
+import { readAddress } from '../db/address.ts'
 import type { Servers } from '../lifecycle/servers.ts'
 import { oneLine, StartError } from '../lifecycle/start-error.ts'
 import type { Log } from '../observability/log.ts'
@@ -107,12 +108,14 @@ export async function openServers(
 }
 
 function external(config: Config, databaseUrl: string): StartedServers {
-  const databaseName = `PostgreSQL at ${address(databaseUrl)}`
+  const { databaseDirectUrl: directUrl, databasePrepare: prepare } = config
+  const pooler = directUrl === null ? '' : `, through a pooler at ${readAddress(databaseUrl)?.place}`
+  const databaseName = `PostgreSQL at ${readAddress(directUrl ?? databaseUrl)?.place}`
   return {
-    servers: { database: { url: databaseUrl }, redis: config.redisUrl },
+    servers: { database: { url: databaseUrl, directUrl, prepare }, redis: config.redisUrl },
     embedded: { postgres: false, redis: false },
     databaseName,
-    describe: [databaseName, describeRedis(config, null)],
+    describe: [`${databaseName}${pooler}`, describeRedis(config, null)],
     displaced: NEVER,
     async stop() {},
     abandon() {},

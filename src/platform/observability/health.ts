@@ -14,6 +14,7 @@ import { cachedFor } from '../concurrency/cached.ts'
 import { resolvesWithin, withTimeout } from '../concurrency/timeout.ts'
 import { assertMigrated } from '../db/migrate.ts'
 import type { Sql } from '../db/pool.ts'
+import { assertServerWritable } from '../db/server-version.store.ts'
 import type { Servers } from '../lifecycle/servers.ts'
 import { oneLine } from '../lifecycle/start-error.ts'
 import { textResponse } from '../net/compression.ts'
@@ -120,7 +121,7 @@ async function runChecks(deps: HealthDeps, parts: Parts): Promise<Outcome> {
   const { servers, sql, notifier } = deps
   const databaseKind = 'url' in servers.database ? 'PostgreSQL' : 'PostgreSQL (embedded)'
   const [database, migrations, redis, storage] = await Promise.all([
-    check(deps, databaseKind, () => sql`select 1`),
+    check(deps, databaseKind, () => assertServerWritable(sql)),
     check(deps, `${MIGRATIONS.length} migrations`, () => assertMigrated(sql, MIGRATIONS)),
     parts.redis?.state() ?? null,
     parts.storage.state(),
