@@ -42,7 +42,6 @@ const BUDGET_MS = { requests: 10_000, threads: 15_000, connections: 6_000 } as c
 /** The part of the budget that is reserved for terminating threads. */
 const FORCE_MS = 1_000
 
-
 export interface Run {
   readonly config: Config
   readonly log: Log

@@ -32,8 +32,6 @@ export interface TcpProxy {
    * Cuts, and refuses new connections until told otherwise. `closing`: accepts and closes them, as a proxy does whose server is away.
    */
   setRefusing(refusing: boolean | 'closing'): void
-  /** The port to which new connections are forwarded from now on. */
-  setTarget(port: number): void
   stop(): Promise<void>
 }
 
@@ -43,14 +41,13 @@ interface Pair {
   line: Line
 }
 
-/** Listens on a free port of the loopback interface and forwards to `target` there. */
-export async function startTcpProxy(target: number): Promise<TcpProxy> {
+/** Listens on a free port of the loopback interface and forwards to `port` there. */
+export async function startTcpProxy(port: number): Promise<TcpProxy> {
   const pairs = new Set<Pair>()
   let line: Line = 'good'
   let target = port
   let delayMs = 0
   let refusing: boolean | 'closing' = false
-  let port = target
   let refused = 0
   const server = createServer((near) => {
     if (refusing) {
@@ -120,9 +117,6 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     setRefusing(next) {
       refusing = next
       if (next) cut()
-    },
-    setTarget(next) {
-      port = next
     },
     async stop() {
       const closed = new Promise((resolve) => server.close(resolve))

@@ -8,10 +8,22 @@
  */
 import { oneLine, StartError } from '../lifecycle/start-error.ts'
 import { readAddress } from './address.ts'
-import { connect, type Database, LOCK_TIMEOUT_MS, type PoolKind, type Query, roleOf, sessionSettings } from './pool.ts'
+import {
+  connect,
+  type Database,
+  LOCK_TIMEOUT_MS,
+  type PoolKind,
+  type Query,
+  roleOf,
+  sessionSettings,
+} from './pool.ts'
 import { isServerAway } from './sqlstate.ts'
 
-const KINDS: readonly PoolKind[] = [{ lockTimeoutMs: LOCK_TIMEOUT_MS }, { redoable: true }, { readOnly: true }]
+const KINDS: readonly PoolKind[] = [
+  { lockTimeoutMs: LOCK_TIMEOUT_MS },
+  { redoable: true },
+  { readOnly: true },
+]
 
 /** What is wrong with a role. */
 export interface RoleProblem {
