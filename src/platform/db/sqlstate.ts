@@ -119,7 +119,6 @@ export const isLockTimeout = (error: unknown): boolean => errorCode(error) === L
 /** The 503 `unavailable` or `object_busy` for an unhandled database error if a retry may help, else null. */
 export function asUnavailable(error: unknown): AppError | null {
   if (isLockTimeout(error)) return objectBusy(error)
-  if (!UNAVAILABLE.has(errorCode(error) ?? '') && !isRetryable(error)) return null
   if (!UNAVAILABLE.has(errorCode(error) ?? '') && !isServerAway(error) && !isRetryable(error)) return null
   return new AppError('unavailable', 'The service is not able to answer at the moment. Try again shortly.', {
     headers: { 'retry-after': '1' },
