@@ -65,6 +65,7 @@ import signInMails from './migrations/0080_sign_in_mails.sql' with { type: 'text
 import recordingBegan from './migrations/0085_recording_began.sql' with { type: 'text' }
 import invitationConsent from './migrations/0090_invitation_consent.sql' with { type: 'text' }
 import addresses from './migrations/0091_addresses.sql' with { type: 'text' }
+import toolApprovals from './migrations/0092_tool_approvals.sql' with { type: 'text' }
 import eventStreamEpoch from './migrations/0096_event_stream_epoch.sql' with { type: 'text' }
 import usageCounts from './migrations/0100_usage_counts.sql' with { type: 'text' }
 import whenReceived from './migrations/0103_when_received.sql' with { type: 'text' }
@@ -135,6 +136,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 85, name: 'recording_began', source: recordingBegan },
   { number: 90, name: 'invitation_consent', source: invitationConsent },
   { number: 91, name: 'addresses', source: addresses },
+  { number: 92, name: 'tool_approvals', source: toolApprovals },
   { number: 96, name: 'event_stream_epoch', source: eventStreamEpoch },
   { number: 100, name: 'usage_counts', source: usageCounts },
   { number: 103, name: 'when_received', source: whenReceived },

@@ -49,7 +49,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   otlp: ['otlp_piece', 'otlp_trace'],
   people: ['company', 'person', 'person_alias', 'person_erasure'],
   platform: ['data_change', 'schema_migration'],
-  mcp: ['mcp_question', 'mcp_session'],
+  mcp: ['mcp_approval', 'mcp_question', 'mcp_session'],
   projects: ['project', 'project_session'],
   quotas: ['usage_change', 'usage_count'],
   recordings: ['recording', 'recording_folder', 'recording_participant'],

@@ -157,6 +157,16 @@ export async function isUserOfGrant(sql: Query, userId: string, grantId: string 
   return rows.length > 0
 }
 
+/** True if the user allowed the client. */
+export async function hasGrant(sql: Query, userId: string, clientId: string): Promise<boolean> {
+  const rows = await sql`
+    select 1
+    from oauth_record
+    where user_id = ${userId} and kind = 'Grant' and payload ->> 'clientId' = ${clientId} and expires_at > now()
+    limit 1`
+  return rows.length > 0
+}
+
 /** Deletes up to `limit` records that expired more than a day ago. */
 export async function deleteExpiredRecords(sql: Query, limit: number): Promise<number> {
   const { count } = await sql`

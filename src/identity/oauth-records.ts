@@ -24,6 +24,8 @@ export interface OAuthRecords {
   /** Keeps a registered client, because a user allowed it. */
   keepClient(clientId: string): Promise<void>
   countNewClients(): Promise<number>
+  /** Whether the user has allowed the client, in the last 180 days. */
+  hasAllowed(userId: string, clientId: string): Promise<boolean>
   /** Whether the user may still act through the grant; without one: whether there is such a user. */
   isUserOfGrant(userId: string, grantId: string | null): Promise<boolean>
 }
@@ -59,6 +61,7 @@ export function createOAuthRecords(sql: Sql, forget: (id: string) => void): OAut
     },
     keepClient: (clientId) => store.extendClient(sql, hashKey(clientId), KEPT_CLIENT_SECONDS),
     countNewClients: () => store.countNewClients(sql),
+    hasAllowed: (userId, clientId) => store.hasGrant(sql, userId, clientId),
     isUserOfGrant: async (userId, grantId) => isUuid(userId) && store.isUserOfGrant(sql, userId, grantId),
   }
 }

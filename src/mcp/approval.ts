@@ -3,7 +3,7 @@
  *
  * A client that declares elicitation shows the question to its user. The first answer of the call asks; the client repeats the
  * call with the user's answer and the state of the question. The state is signed, so an answer counts only for the call, the user
- * and the ten minutes that it was given for. For older clients the SDK does the same over the open stream.
+ * and the ten minutes that it was given for, and it counts once. For older clients the SDK does the same over the open stream.
  *
  * A client without elicitation states in `userApproved` that it has asked.
  */
@@ -19,8 +19,10 @@ import {
 } from '@modelcontextprotocol/server'
 import type { Config } from '../config.ts'
 import type { UserPrincipal } from '../identity/authentication.ts'
+import type { Sql } from '../platform/db/pool.ts'
 import { derivedKey } from '../platform/secrets/derived-key.ts'
 import { ensureSecretFile } from '../platform/secrets/secret-file.ts'
+import { useApproval } from './approval.store.ts'
 import { failed } from './results.ts'
 
 const STATE_SECONDS = 600
@@ -28,6 +30,7 @@ const KEY_BYTES = 32
 
 /** What an answer of the user is about. */
 interface Asked {
+  readonly id: string
   readonly call: string
 }
 
@@ -46,8 +49,13 @@ export interface Approvals {
   judge(call: CallToApprove, context: ServerContext): Promise<CallToolResult | InputRequiredResult | null>
 }
 
+interface ApprovalDeps {
+  readonly config: Pick<Config, 'dataDir' | 'secretKey'>
+  readonly sql: Sql
+}
+
 /** Processes share the key, because the answer may reach another one than that which asked. */
-export async function createApprovals(config: Pick<Config, 'dataDir' | 'secretKey'>): Promise<Approvals> {
+export async function createApprovals({ config, sql }: ApprovalDeps): Promise<Approvals> {
   const codec = createRequestStateCodec<Asked>({ key: await keyOf(config), ttlSeconds: STATE_SECONDS })
   return {
     verify: codec.verify,
@@ -56,18 +64,21 @@ export async function createApprovals(config: Pick<Config, 'dataDir' | 'secretKe
       if (!call.canAsk) return userApproved === true ? null : mustAsk(call)
       const asked = fingerprint(call, input)
       const answer = inputResponse(context.mcpReq.inputResponses, 'approval')
-      const isAbout = context.mcpReq.requestState<Asked>()?.call === asked
-      if (!isAbout || answer.kind !== 'elicit')
-        return inputRequired({
+      const question = context.mcpReq.requestState<Asked>()
+      const about = question?.call === asked ? question : null
+      const again = async () =>
+        inputRequired({
           inputRequests: {
             approval: inputRequired.elicit({
               message: call.question,
               requestedSchema: { type: 'object', properties: {} },
             }),
           },
-          requestState: await codec.mint({ call: asked }),
+          requestState: await codec.mint({ id: crypto.randomUUID(), call: asked }),
         })
-      if (answer.action === 'accept') return null
+      if (about === null || answer.kind !== 'elicit') return again()
+      if (answer.action === 'accept')
+        return (await useApproval(sql, call.principal.organizationId, about.id)) ? null : again()
       return answer.action === 'decline'
         ? failed(
             'declined',

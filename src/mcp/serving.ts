@@ -5,6 +5,7 @@
 import { createMcpHandler, isJSONRPCRequest, isLegacyRequest } from '@modelcontextprotocol/server'
 import type { Config } from '../config.ts'
 import type { UserPrincipal } from '../identity/authentication.ts'
+import type { Sql } from '../platform/db/pool.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { createApprovals } from './approval.ts'
 import { createLegacyServing } from './legacy/serve.ts'
@@ -14,6 +15,7 @@ import type { Tool } from './tools/tool.ts'
 
 export interface ServingParts {
   readonly config: Pick<Config, 'dataDir' | 'secretKey'>
+  readonly sql: Sql
   readonly tools: readonly Tool[]
   readonly sessions: LegacySessions
   readonly log: Log
@@ -38,9 +40,9 @@ export interface Serving {
 /** Streams that stay open for changes of the list of tools, of which there are none. */
 const MAX_SUBSCRIPTIONS = 64
 
-export async function createServing({ config, tools, sessions, log }: ServingParts): Promise<Serving> {
+export async function createServing({ config, sql, tools, sessions, log }: ServingParts): Promise<Serving> {
   const changing = new Set(tools.filter((tool) => tool.changes).map(({ name }) => name))
-  const createServer = createServers({ tools, log, approvals: await createApprovals(config) })
+  const createServer = createServers({ tools, log, approvals: await createApprovals({ config, sql }) })
   const current = createMcpHandler(({ authInfo }) => createServer(authInfo?.extra as unknown as Caller), {
     legacy: 'reject',
     maxSubscriptions: MAX_SUBSCRIPTIONS,

@@ -39,11 +39,8 @@ export function signInActor(
           user !== null &&
           (await turn.step((tx) => admitMail(tx, request, MAX_MAILS)))
         ) {
-          const url = linkUrl(
-            request.baseUrl,
-            await identity.createLink(user.id, request.id),
-            request.returnPath,
-          )
+          // It leads no further: whoever asked for the mail may be a stranger.
+          const url = linkUrl(request.baseUrl, await identity.createLink(user.id, request.id))
           // The mail goes to the address that the user is known by, not to the one that was entered.
           await sendUnlessRefused(() => mailer.send(linkMail(request.id, user.email, url), turn.signal), log)
         }

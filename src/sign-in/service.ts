@@ -11,11 +11,10 @@ import { signInMessages } from '../messages/sign-in.ts'
 import { deleteOldRequests, insertRequest } from './store.ts'
 
 export interface SignIn {
-  /** Accepts a request for a mail. `baseUrl` and `returnPath` come from `link.rules.ts`. */
+  /** Accepts a request for a mail. `baseUrl` comes from `mailBaseUrl`. */
   requestMail(request: {
     readonly email: string
     readonly baseUrl: string
-    readonly returnPath: string
   }): Promise<void>
 }
 

@@ -5,18 +5,17 @@ export interface SignInRequest {
   readonly id: string
   readonly email: string
   readonly baseUrl: string
-  readonly returnPath: string
 }
 
 export async function insertRequest(tx: Tx, row: SignInRequest): Promise<void> {
   await tx`
     insert into sign_in_request (id, email, base_url, return_path)
-    values (${row.id}, ${row.email}, ${row.baseUrl}, ${row.returnPath})`
+    values (${row.id}, ${row.email}, ${row.baseUrl}, '/sign-in')`
 }
 
 export async function selectRequest(query: Query, id: string): Promise<SignInRequest | null> {
   const [row] = await query<SignInRequest[]>`
-    select id, email, base_url as "baseUrl", return_path as "returnPath"
+    select id, email, base_url as "baseUrl"
     from sign_in_request
     where id = ${id}`
   return row ?? null

@@ -8,7 +8,7 @@ import type { Deps } from '../container.ts'
 import { queryOf } from '../http/address.ts'
 import { mailBaseUrl } from '../http/base-url.ts'
 import type { BodyBudget } from '../http/body-budget.ts'
-import { clearSessionCookie } from '../http/session-cookie.ts'
+import { clearSessionCookie, readCookie, setCookie } from '../http/session-cookie.ts'
 import type { Identity } from '../identity/service.ts'
 import { AppError } from '../platform/errors.ts'
 import { methodNotAllowed } from '../platform/net/methods.ts'
@@ -110,6 +110,10 @@ const METHODS = [
   [`${SIGN_IN_PATH}/style.css`, 'GET, HEAD'],
 ] as const
 
+/** Where the browser goes after it has signed in with the link of a mail. */
+const WAY_COOKIE = 'earshot-way'
+const WAY_SECONDS = 15 * 60
+
 const NO_MAIL =
   'The operator has not set PUBLIC_BASE_URL, so this service cannot send links by mail. Ask the operator for a link.'
 
@@ -139,11 +143,21 @@ async function requestMail({ config, signIn }: SignInPagesDeps, pageRequest: Pag
   if (baseUrl === null) throw new AppError('unavailable', NO_MAIL)
   const email = fields.get('email')?.trim() ?? ''
   if (!isEmailAddress(email)) throw new AppError('validation_failed', 'Enter an e-mail address.')
-  await signIn.requestMail({ email, baseUrl, returnPath: returnPathOf(fields.get('to')) })
-  return pageResponse(mailSentPage, pageRequest.prefix)
+  await signIn.requestMail({ email, baseUrl })
+  // A stranger may ask for the mail, so the browser that asked keeps the way, not the mail.
+  const way = Buffer.from(returnPathOf(fields.get('to'))).toString('base64url')
+  const cookies = [setCookie(pageRequest.request, config, WAY_COOKIE, way, WAY_SECONDS)]
+  return pageResponse({ ...mailSentPage, cookies }, pageRequest.prefix)
 }
 
-async function showLink({ identity }: SignInPagesDeps, pageRequest: PageRequest): Promise<Response> {
+/** The page after the sign-in: of the link, or that which this browser came from when it asked for the mail. */
+function wayOf({ request }: PageRequest, config: SignInPagesDeps['config']): string {
+  const ofLink = returnPathOf(queryOf(request).get('to'))
+  if (ofLink !== SIGN_IN_PATH) return ofLink
+  return returnPathOf(Buffer.from(readCookie(request, config, WAY_COOKIE) ?? '', 'base64url').toString())
+}
+
+async function showLink({ config, identity }: SignInPagesDeps, pageRequest: PageRequest): Promise<Response> {
   const { prefix, request } = pageRequest
   const query = queryOf(request)
   const token = query.get('token') ?? ''
@@ -152,7 +166,7 @@ async function showLink({ identity }: SignInPagesDeps, pageRequest: PageRequest)
     await pageRequest.countAttempt()
     return pageResponse(usedLinkPage(pageRequest), prefix)
   }
-  const returnPath = returnPathOf(query.get('to'))
+  const returnPath = wayOf(pageRequest, config)
   return pageResponse(confirmLinkPage({ prefix, email: user.email, token, returnPath }), prefix)
 }
 
@@ -163,7 +177,8 @@ async function useLink(deps: SignInPagesDeps, pageRequest: PageRequest): Promise
     await pageRequest.countAttempt()
     return pageResponse(usedLinkPage(pageRequest), pageRequest.prefix)
   }
-  return startSession(deps, pageRequest, userId, returnPathOf(fields.get('to')))
+  const cookies = [setCookie(pageRequest.request, deps.config, WAY_COOKIE, '', 0)]
+  return startSession(deps, pageRequest, userId, returnPathOf(fields.get('to')), cookies)
 }
 
 async function signOut({ config, identity }: SignInPagesDeps, pageRequest: PageRequest): Promise<Response> {

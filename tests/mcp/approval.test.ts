@@ -82,6 +82,22 @@ test('an approved call succeeds, at any process', async () => {
   expect(result).toMatchObject({ resultType: 'complete', structuredContent: { name } })
 })
 
+test('an approval makes one project, however often and wherever it is sent', async () => {
+  const name = newId()
+  const requestState = await ask({ name })
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, (_, index) =>
+      create({ name }, { ...ACCEPT, requestState }, index % 2 === 0 ? server : second),
+    ),
+  )
+  const types = answers.map(({ result }) => result.resultType)
+  expect(types.filter((type) => type === 'complete').length).toBe(1)
+  expect(types.filter((type) => type === 'input_required').length).toBe(5)
+  expect((await create({ name }, { ...ACCEPT, requestState })).result.resultType).toBe('input_required')
+  const rows = await server.database.sql`select 1 from project where name = ${name}`
+  expect(rows.length).toBe(1)
+})
+
 test('an answer without a question, or to another one, asks anew', async () => {
   const requestState = await ask({ name: newId() })
   for (const retry of [ACCEPT, { ...ACCEPT, requestState }, { requestState }]) {

@@ -123,6 +123,22 @@ describe('a mail with a link', () => {
     )
   })
 
+  test('leads another browser than the one that asked no further, and has no way in it', async () => {
+    const stranger = createVisitor(server.baseUrl)
+    const trap = '/oauth/authorize?client_id=https://evil.example/client&response_type=code'
+    const { userId } = await server.createUser(tenant.organizationId)
+    const address = (await server.features.identity.findUserAnywhere(userId))?.email ?? ''
+    expect((await stranger.post('/sign-in/mail', { email: address, to: trap })).status).toBe(200)
+    await eventually(() => mailsTo(address).length === 1)
+    const link = linkIn(mailsTo(address)[0]?.mail.text)
+    expect(new URL(link).searchParams.has('to')).toBe(false)
+    const victim = createVisitor(server.baseUrl)
+    const page = await victim.get(link)
+    expect(page.text).toContain('name="to" value="/sign-in"')
+    expect(page.text).not.toContain('oauth')
+    expect((await stranger.get(link)).text).toContain('evil.example')
+  })
+
   test('is not sent to an unknown address, and the answer is the same', async () => {
     const known = await createVisitor(server.baseUrl).post('/sign-in/mail', { email })
     const unknown = await createVisitor(server.baseUrl).post('/sign-in/mail', { email: 'nobody@example.com' })

@@ -422,6 +422,18 @@ describe('an authorization request', () => {
     expect(client.location ?? client.text).toContain(REDIRECT)
   })
 
+  test('that fails leads nowhere if its user never allowed the client', async () => {
+    const stranger = await registered(server.baseUrl)
+    const wrong = { client_id: stranger, resource: 'https://other.example/mcp' }
+    const path = authorizePath(clientId, newProof().challenge, wrong)
+    const { status, location, text } = await visitor.get(path)
+    expect([status, location]).toEqual([400, null])
+    expect(text).not.toContain(REDIRECT)
+    // Neither does the name of a client that the user has allowed beside it.
+    const both = await visitor.get(`${authorizePath(stranger, newProof().challenge, wrong)}&client_id=${clientId}`)
+    expect([both.status, both.location]).toEqual([400, null])
+  })
+
   test('cannot be allowed from another page, without the token against forgery, or in another browser', async () => {
     const page = await follow(
       visitor,

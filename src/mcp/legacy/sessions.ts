@@ -8,6 +8,7 @@
 import type { Deps } from '../../container.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { isUuid } from '../../platform/ids.ts'
+import { deleteOldApprovals } from '../approval.store.ts'
 import * as store from './store.ts'
 
 export type { Owner, SessionRow } from './store.ts'
@@ -131,4 +132,5 @@ const DELETIONS = 1_000
 export async function deleteExpired(sql: Deps['sql'], stopping: AbortSignal): Promise<void> {
   while (!stopping.aborted && (await store.deleteUnusedSessions(sql, SESSION_DAYS, DELETIONS)) === DELETIONS);
   while (!stopping.aborted && (await store.deleteOldQuestions(sql, DELETIONS)) === DELETIONS);
+  while (!stopping.aborted && (await deleteOldApprovals(sql, DELETIONS)) === DELETIONS);
 }

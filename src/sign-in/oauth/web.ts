@@ -84,7 +84,7 @@ export function oauthPages(deps: OAuthPagesDeps) {
   )
   app.get(
     AUTHORIZE_PATH,
-    page((pageRequest) => authorize(server, pageRequest)),
+    page((pageRequest) => authorize(deps, server, pageRequest)),
     HIDDEN,
   )
   app.get(
@@ -106,15 +106,25 @@ function metadata(server: Server, pageRequest: PageRequest): Promise<Response> {
   return server.call(pageRequest, null, { url: METADATA_PATH })
 }
 
-async function authorize(server: Server, pageRequest: PageRequest): Promise<Response> {
+async function authorize(
+  { identity }: OAuthPagesDeps,
+  server: Server,
+  pageRequest: PageRequest,
+): Promise<Response> {
   await pageRequest.countAttempt()
   const query = authorizationQuery(queryOf(pageRequest.request))
-  const isSignedIn = (await pageRequest.visitor()) !== null
+  const visitor = await pageRequest.visitor()
+  const [clientId, ...more] = query.getAll('client_id')
   return server.call(pageRequest, null, {
     url: `${AUTHORIZE_PATH}?${query}`,
     isCounted: true,
-    // Anybody can register a client, and make links to it that fail (RFC 9700, section 4.11.2).
-    mayLeave: isSignedIn,
+    // Anybody can register a client, and make links to it that fail: an error leads only to a client that this person has allowed (RFC 9700,
+    // section 4.11.2).
+    mayLeave:
+      visitor !== null &&
+      clientId !== undefined &&
+      more.length === 0 &&
+      (await identity.oauthRecords.hasAllowed(visitor.userId, clientId)),
   })
 }
 
