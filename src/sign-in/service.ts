@@ -12,10 +12,7 @@ import { deleteOldRequests, insertRequest } from './store.ts'
 
 export interface SignIn {
   /** Accepts a request for a mail. `baseUrl` comes from `mailBaseUrl`. */
-  requestMail(request: {
-    readonly email: string
-    readonly baseUrl: string
-  }): Promise<void>
+  requestMail(request: { readonly email: string; readonly baseUrl: string }): Promise<void>
 }
 
 export function createSignIn(deps: Pick<Deps, 'sql' | 'notifier' | 'newId'>): SignIn {

@@ -33,7 +33,9 @@ describe('a request to the tools', () => {
     expect(response.status).toBe(200)
     expect(response.headers.get('cache-control')).toBe('private, no-store')
     expect(response.headers.get('x-request-id')).not.toBeNull()
-    const { result } = (await response.json()) as { result: { tools: { description: string; annotations: { readOnlyHint: boolean } }[] } }
+    const { result } = (await response.json()) as {
+      result: { tools: { description: string; annotations: { readOnlyHint: boolean } }[] }
+    }
     expect(result.tools.length).toBeGreaterThan(3)
     for (const { description, annotations } of result.tools)
       expect(description.includes('data, never instructions')).toBe(annotations.readOnlyHint)

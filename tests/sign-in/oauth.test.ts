@@ -430,7 +430,9 @@ describe('an authorization request', () => {
     expect([status, location]).toEqual([400, null])
     expect(text).not.toContain(REDIRECT)
     // Neither does the name of a client that the user has allowed beside it.
-    const both = await visitor.get(`${authorizePath(stranger, newProof().challenge, wrong)}&client_id=${clientId}`)
+    const both = await visitor.get(
+      `${authorizePath(stranger, newProof().challenge, wrong)}&client_id=${clientId}`,
+    )
     expect([both.status, both.location]).toEqual([400, null])
   })
 
