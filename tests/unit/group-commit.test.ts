@@ -20,6 +20,7 @@ function committer(
     minWeightBeside?: number
     maxJobs?: number
     maxWeight?: number
+    maxSharedSize?: number
     maxBatchSize?: number
     maxWaitingSize?: number
   } = {},
@@ -40,6 +41,7 @@ function committer(
     minWeightBeside: limits.minWeightBeside ?? 0,
     maxJobs: limits.maxJobs ?? 10,
     maxWeight: limits.maxWeight ?? 1_000,
+    maxSharedSize: limits.maxSharedSize ?? 1_000,
     maxBatchSize: limits.maxBatchSize ?? 1_000,
     maxWaitingSize: limits.maxWaitingSize ?? 1_000,
     run(jobs) {
@@ -202,6 +204,24 @@ describe('group commit', () => {
     const later = commit(job('k4', 4))
     await batches[4]?.end()
     expect(await later).toBe(4)
+  })
+
+  test('a small job does not wait for large ones of another caller, and shares no batch with them', async () => {
+    const { commit, batches, values } = committer({ maxSharedSize: 10, minWeightBeside: 500 })
+    const results = [commit(job('a', 100)), commit(job('b', 200)), commit(job('c', 3))]
+    expect(values()).toEqual([[100]])
+    results.push(commit(job('d', 4, 'other')), commit(job('e', 300, 'third')))
+    expect(values()).toEqual([[100], [4]])
+    results.push(commit(job('f', 5, 'other')), commit(job('g', 6, 'fourth')))
+    await batches[1]?.end()
+    expect(values()).toEqual([[100], [4], [5]])
+    await batches[0]?.end()
+    expect(values()).toEqual([[100], [4], [5], [200, 3]])
+    await batches[3]?.end()
+    await batches[2]?.end()
+    expect(values()).toEqual([[100], [4], [5], [200, 3], [300], [6]])
+    for (const batch of batches) await batch.end()
+    expect(await Promise.all(results)).toEqual([100, 200, 3, 4, 300, 5, 6])
   })
 
   test('a job over the limit is refused while others wait or run, and accepted after that', async () => {

@@ -49,6 +49,8 @@ const MAX_TRANSACTIONS = 2
 /** With at least this many waiting events, a second transaction starts beside the running one. */
 const MIN_EVENTS_BESIDE = 50
 const MAX_REQUESTS_PER_TRANSACTION = 64
+/** Requests of several organizations that share a transaction: about 20 ms. A transaction with more is of one organization. */
+const MAX_SHARED_BYTES = 256 * 1024
 /** Bounds memory: the process and the database each hold several copies of the rows. */
 const MAX_BYTES_PER_TRANSACTION = 8 * 1024 * 1024
 /** A transaction that takes longer waits for the lock of a session, for example of a worker that was paused in a turn. */
@@ -207,6 +209,7 @@ function createStore(deps: IngestDeps): (job: Job) => Promise<Stored> {
     minWeightBeside: MIN_EVENTS_BESIDE,
     maxJobs: MAX_REQUESTS_PER_TRANSACTION,
     maxWeight: MAX_EVENTS_PER_REQUEST,
+    maxSharedSize: MAX_SHARED_BYTES,
     maxBatchSize: MAX_BYTES_PER_TRANSACTION,
     maxWaitingSize: MAX_WAITING_BYTES,
     isOutage: (error) => asUnavailable(error) !== null && !isRetryable(error) && !isLockTimeout(error),

@@ -3,6 +3,8 @@
  *
  * - A job waits only for a free place, so an idle service adds no delay.
  * - Callers (`callerOf`) take turns, so a job does not wait behind all jobs of another caller.
+ * - A batch of several callers is small (`maxSharedSize`). A larger batch belongs to one caller and runs beside the small ones, one of a
+ *   caller at a time. So a job does not wait for the large jobs of another caller.
  * - Jobs with the same key (`keyOf`) run one at a time, in the order of their arrival.
  * - Every job has its own outcome. If a batch fails as a whole, its jobs are run again one by one, so a bad job fails alone.
  * - A batch that waits for a lock does not delay other batches. Until it ends, its callers share no other batch, so that a caller whose
@@ -45,11 +47,27 @@ export interface GroupCommitOptions<J, R> {
   readonly minWeightBeside: number
   readonly maxJobs: number
   readonly maxWeight: number
+  /** Largest size of a batch with jobs of several callers. */
+  readonly maxSharedSize: number
   /** Largest size of a batch. A single job may exceed this and the next limit. */
   readonly maxBatchSize: number
   /** Largest size of all jobs that wait or run. */
   readonly maxWaitingSize: number
 }
+
+/** Large batches at a time. */
+const MAX_LARGE = 1
+
+/** Batches of one kind. */
+interface Lane {
+  readonly most: number
+  batches: number
+  /** Running batches that have taken longer than `overdueMs`. */
+  overdue: number
+}
+
+const counted = ({ batches, overdue, most }: Lane): number => batches - Math.min(overdue, most)
+const hasRoom = (lane: Lane): boolean => counted(lane) < lane.most
 
 interface Waiting<J, R> {
   readonly job: J
@@ -65,28 +83,38 @@ interface Waiting<J, R> {
 export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job: J) => Promise<R> {
   const queue = new FairLine<Waiting<J, R>>()
   const busy = new Set<string>()
-  let batches = 0
-  /** Running batches that have taken longer than `overdueMs`. */
-  let overdue = 0
+  const small: Lane = { most: options.maxBatches, batches: 0, overdue: 0 }
+  const large: Lane = { most: MAX_LARGE, batches: 0, overdue: 0 }
   /** The number of batches with jobs of a caller. */
   const running = new Counts()
+  const runningLarge = new Counts()
   const runningOverdue = new Counts()
   let waitingWeight = 0
   let waitingSize = 0
 
+  const isLarge = (size: number) => size > options.maxSharedSize
+
   /** Moves the jobs of the next batch out of the queue. Later jobs with the same key stay. */
-  function take(): Waiting<J, R>[] {
+  function take(maySmall: boolean, mayLarge: boolean): Waiting<J, R>[] {
     const batch: Waiting<J, R>[] = []
     const held = new Set<string>()
     /** By caller: jobs at the head of its line that stay. */
     const passed = new Map<string, number>()
     let weight = 0
     let size = 0
+    const isOwn = (caller: string) => batch.every((one) => one.caller === caller)
+    const maxSize = (caller: string) =>
+      mayLarge && runningLarge.of(caller) === 0 && isOwn(caller)
+        ? options.maxBatchSize
+        : options.maxSharedSize
+    const mayBegin = ({ caller, size }: Waiting<J, R>) =>
+      isLarge(size) ? mayLarge && runningLarge.of(caller) === 0 : maySmall
     const fits = (waiting: Waiting<J, R>) =>
-      batch.length === 0 ||
-      (batch.length < options.maxJobs &&
-        weight + waiting.weight <= options.maxWeight &&
-        size + waiting.size <= options.maxBatchSize)
+      batch.length === 0
+        ? mayBegin(waiting)
+        : batch.length < options.maxJobs &&
+          weight + waiting.weight <= options.maxWeight &&
+          size + waiting.size <= maxSize(waiting.caller)
     const choose = (caller: string, waiting: readonly Waiting<J, R>[]): number => {
       if (!mayJoin(caller, batch)) return -1
       const isFirst = !passed.has(caller)
@@ -121,9 +149,10 @@ export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job
 
   function start(): void {
     while (!queue.isEmpty) {
-      const counted = batches - Math.min(overdue, options.maxBatches)
-      if (counted >= options.maxBatches || (counted > 0 && waitingWeight < options.minWeightBeside)) return
-      const batch = take()
+      const batch = take(
+        hasRoom(small) && (counted(small) === 0 || waitingWeight >= options.minWeightBeside),
+        hasRoom(large),
+      )
       if (batch.length === 0) return
       void follow(batch)
     }
@@ -132,22 +161,26 @@ export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job
   /** Runs a batch. The next batches start when it has ended or has taken too long. */
   async function follow(batch: readonly Waiting<J, R>[]): Promise<void> {
     const callers = new Set(batch.map(({ caller }) => caller))
+    const isOfLarge = isLarge(batch.reduce((sum, { size }) => sum + size, 0))
+    const lane = isOfLarge ? large : small
     let isOverdue = false
     const timer = setTimeout(() => {
       isOverdue = true
-      overdue++
+      lane.overdue++
       runningOverdue.add(callers, 1)
       start()
     }, options.overdueMs)
-    batches++
+    lane.batches++
     running.add(callers, 1)
+    if (isOfLarge) runningLarge.add(callers, 1)
     for (const { key } of batch) busy.add(key)
     await perform(batch)
     clearTimeout(timer)
-    batches--
+    lane.batches--
     running.add(callers, -1)
+    if (isOfLarge) runningLarge.add(callers, -1)
     if (isOverdue) {
-      overdue--
+      lane.overdue--
       runningOverdue.add(callers, -1)
     }
     for (const { key } of batch) busy.delete(key)

@@ -24,13 +24,14 @@ async function sendInTurn(): Promise<void> {
     if (Math.max(dueMs, elapsedMs) >= load.ms || (!load.repeats && number >= load.requests.length)) return
     next++
     if (dueMs > elapsedMs) await Bun.sleep(dueMs - elapsedMs)
-    await send(number % load.requests.length)
+    await send(number)
   }
 }
 
-async function send(index: number): Promise<void> {
+async function send(number: number): Promise<void> {
+  const index = number % load.requests.length
   const { method, path, headers, leaveMs } = load.requests[index] ?? { method: 'GET', path: '/', headers: {} }
-  const body = bodies[index]
+  const body = bodyOf(bodies[index], number)
   let outcome = 'lost'
   try {
     const response = await fetch(`${load.baseUrl}${path}`, {
@@ -45,6 +46,10 @@ async function send(index: number): Promise<void> {
     outcome = String(response.status)
   } catch {}
   statuses[outcome] = (statuses[outcome] ?? 0) + 1
+}
+
+function bodyOf(body: string | Uint8Array | undefined, number: number) {
+  return typeof body === 'string' ? body.replace('{{number}}', `${process.pid}-${number}`) : body
 }
 
 async function nextLine(): Promise<string> {

@@ -5,6 +5,7 @@ export interface LoadRequest {
   readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
+  /** `{{number}}` is replaced by another number in each request. */
   readonly body?: string
   /** The body is base64 of the bytes to send. */
   readonly base64?: boolean
