@@ -49,13 +49,24 @@ export class LeastLoadedQueue {
     else waiting.add(key)
   }
 
-  /** Takes up to `count` actors, each from the organization that has the fewest at that moment, if that is fewer than `most`. */
-  take(count: number, inHand: InHand, most = Number.POSITIVE_INFINITY): readonly Queued[] {
+  /**
+   * Takes up to `count` actors, each from the organization that has the fewest at that moment, if that is fewer than `most`.
+   * @param isApart for such an organization, the actors are either all of it, or none
+   */
+  take(
+    count: number,
+    inHand: InHand,
+    most = Number.POSITIVE_INFINITY,
+    isApart: (organization: string) => boolean = () => false,
+  ): readonly Queued[] {
     const taken: Queued[] = []
     const shares = new Map<string, number>()
     const shareOf = (organization: string) => shares.get(organization) ?? inHand(organization)
     while (taken.length < count) {
-      const organization = this.#least(shareOf)
+      const first = taken[0]?.organization
+      const fits = (other: string) =>
+        first === undefined || other === first || !(isApart(first) || isApart(other))
+      const organization = this.#least(shareOf, fits)
       if (organization === null || shareOf(organization) >= most) break
       shares.set(organization, shareOf(organization) + 1)
       taken.push(this.#shift(organization))
@@ -76,12 +87,12 @@ export class LeastLoadedQueue {
   }
 
   /** The organization with the smallest share; null if no actor waits. */
-  #least(shareOf: InHand): string | null {
+  #least(shareOf: InHand, fits: (organization: string) => boolean = () => true): string | null {
     let least: string | null = null
     let share = Number.POSITIVE_INFINITY
     for (const organization of this.#waiting.keys()) {
       const own = shareOf(organization)
-      if (own >= share) continue
+      if (own >= share || !fits(organization)) continue
       least = organization
       share = own
     }

@@ -32,6 +32,13 @@ describe('take', () => {
   })
 })
 
+test('an organization apart shares no activation, and keeps its turn', () => {
+  const isApart = (organization: string) => organization === 'b'
+  const queue = queueOf('a1', 'b1', 'b2', 'c1')
+  const take = () => namesOf(queue.take(4, NOTHING, undefined, isApart))
+  expect([take(), take(), take()]).toEqual([['a1', 'c1'], ['b1', 'b2'], []])
+})
+
 test('an unknown actor counts as of an organization without running actors', () => {
   const queue = queueOf('a1', 'a2', 'b1')
   const inHand = (organization: string) => (organization === 'a' ? 1 : 0)
