@@ -10,6 +10,7 @@ import type { Log } from '../platform/observability/log.ts'
 import { createApprovals } from './approval.ts'
 import { createLegacyServing } from './legacy/serve.ts'
 import type { LegacySessions } from './legacy/sessions.ts'
+import { MAX_OPEN_CALLS } from './limits.ts'
 import { type Caller, createServers } from './server.ts'
 import type { Tool } from './tools/tool.ts'
 
@@ -27,6 +28,8 @@ export interface ToolRequest {
   readonly body: unknown
   readonly principal: UserPrincipal
   readonly requestId: string
+  /** Called when the call begins to wait for its user over an open stream. @throws AppError 503 */
+  readonly asks: () => void
 }
 
 export interface Serving {
@@ -37,15 +40,13 @@ export interface Serving {
   close(): Promise<void>
 }
 
-/** Streams that stay open for changes of the list of tools, of which there are none. */
-const MAX_SUBSCRIPTIONS = 64
-
 export async function createServing({ config, sql, tools, sessions, log }: ServingParts): Promise<Serving> {
   const changing = new Set(tools.filter((tool) => tool.changes).map(({ name }) => name))
   const createServer = createServers({ tools, log, approvals: await createApprovals({ config, sql }) })
   const current = createMcpHandler(({ authInfo }) => createServer(authInfo?.extra as unknown as Caller), {
     legacy: 'reject',
-    maxSubscriptions: MAX_SUBSCRIPTIONS,
+    // Streams that stay open for changes of the list of tools, of which there are none. They are open calls, whose shares bound them.
+    maxSubscriptions: MAX_OPEN_CALLS,
     onerror: (error) => log.debug({ err: error }, 'refused a request to the tools'),
   })
   const legacy = createLegacyServing(sessions)
@@ -59,7 +60,7 @@ export async function createServing({ config, sql, tools, sessions, log }: Servi
   return {
     changes,
     close: () => current.close(),
-    async serve({ request, body, principal, requestId }) {
+    async serve({ request, body, principal, requestId, asks }) {
       const caller = { principal, requestId }
       if (request.method === 'DELETE' || (await isLegacyRequest(request, body)))
         return legacy({
@@ -67,6 +68,7 @@ export async function createServing({ config, sql, tools, sessions, log }: Servi
           body,
           owner: principal,
           mayAsk: changes(body),
+          asks,
           createServer: () => createServer(caller),
         })
       const authInfo = {

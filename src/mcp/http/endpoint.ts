@@ -12,16 +12,17 @@ import { createCounter, createFailureLimit } from '../../http/rate-limit.ts'
 import { REQUEST_ID_HEADER } from '../../http/request-id.ts'
 import type { Authentication, UserPrincipal } from '../../identity/authentication.ts'
 import { asCaller } from '../../platform/concurrency/caller.ts'
+import { createFairQueue, type FairQueue } from '../../platform/concurrency/fair-queue.ts'
 import { AppError } from '../../platform/errors.ts'
 import { textResponse } from '../../platform/net/compression.ts'
 import { methodNotAllowed } from '../../platform/net/methods.ts'
+import { MAX_OPEN_CALLS } from '../limits.ts'
 import type { Tools } from '../service.ts'
-import type { Serving } from '../serving.ts'
 import { afterBody } from './after-body.ts'
 import { assertScope, createAuthorize } from './authorize.ts'
 import { readBody } from './body.ts'
 import { MCP_PATH } from './metadata.ts'
-import { createOpenCalls } from './open-calls.ts'
+import { createOpenCalls, type OpenCall } from './open-calls.ts'
 import { isAllowedHost, isAllowedOrigin } from './origin.rules.ts'
 import { rpcError } from './rpc-error.ts'
 
@@ -33,7 +34,12 @@ type EndpointDeps = Pick<Deps, 'config' | 'redis' | 'clock' | 'errors' | 'log' |
 }
 
 const METHODS = ['POST', 'DELETE']
-const OPEN_CALLS = { perUser: 16, inAll: 512 } as const
+const OPEN_CALLS = { perUser: 16, calls: MAX_OPEN_CALLS, questions: 4_096 } as const
+/**
+ * Calls that run at a time, of one organization at most the share. A call takes about a millisecond of the HTTP thread, which many at once
+ * would keep from everybody else.
+ */
+const RUNNING = { places: 4, share: 2, maxWaitMs: 30_000 } as const
 /** Headers of the SDK that pass. Everything else is decided here. */
 const PASSED = ['content-type', 'mcp-session-id', 'allow', 'x-accel-buffering']
 
@@ -41,16 +47,16 @@ export function toolEndpoint(deps: EndpointDeps) {
   const authorize = createAuthorize({ ...deps, countFailure: createFailureLimit(deps) })
   const count = createCounter(deps, 'tools', deps.config.rateLimits.tools)
   const openCall = createOpenCalls(OPEN_CALLS)
+  const running = createFairQueue(RUNNING)
   const serve = async ({ request, set, server }: Arrived): Promise<Response> => {
     assertAddress(request, deps.config)
     if (!METHODS.includes(request.method)) throw methodNotAllowed(request.method, METHODS.join(', '))
     const principal = await authorize(request, server?.requestIP(request)?.address ?? null)
     const user = `${principal.organizationId}:${principal.userId}`
     Object.assign(set.headers, await count(user))
-    const close = openCall(user)
-    const serving = await deps.tools.serving()
-    const call = { request, principal, serving, requestId: String(set.headers[REQUEST_ID_HEADER]) }
-    return respond(request, call, deps, close)
+    const open = openCall(principal)
+    const requestId = String(set.headers[REQUEST_ID_HEADER])
+    return respond(request, { request, principal, open, requestId }, { ...deps, running })
   }
   const answer = (arrived: Arrived) =>
     serve(arrived).catch((error: unknown) => {
@@ -67,30 +73,39 @@ interface Call {
   readonly request: Request
   readonly principal: UserPrincipal
   readonly requestId: string
-  readonly serving: Serving
+  readonly open: OpenCall
 }
 
 /** The body counts against the budget until the answer has been sent, because a call that waits for a user keeps it. */
-function respond(request: Request, call: Call, deps: EndpointDeps, close: () => void): Promise<Response> {
+function respond(
+  request: Request,
+  call: Call,
+  deps: EndpointDeps & { readonly running: FairQueue },
+): Promise<Response> {
   const begun = Promise.withResolvers<Response>()
   const caller = call.principal.organizationId
   deps.bodies
     .lease(caller, async (lease) => {
       const work = { caller, work: deps.requestWork }
       const body = request.method === 'POST' ? await readBody(request, lease, work) : undefined
-      const response = await asCaller(caller, () => run(call, body, deps))
+      const response = await deps.running.run(caller, () => asCaller(caller, () => run(call, body, deps)))
       const sent = Promise.withResolvers<void>()
       begun.resolve(await shown(request, response, sent.resolve))
       await sent.promise
     })
     .catch(begun.reject)
-    .finally(close)
+    .finally(call.open.close)
   return begun.promise
 }
 
-async function run({ serving, ...call }: Call, body: unknown, { config }: EndpointDeps): Promise<Response> {
+async function run(
+  { open, ...call }: Call,
+  body: unknown,
+  { config, tools }: EndpointDeps,
+): Promise<Response> {
+  const serving = await tools.serving()
   assertScope(call.request, config, call.principal, serving.changes(body))
-  return serving.serve({ ...call, body })
+  return serving.serve({ ...call, body, asks: open.asks })
 }
 
 /** A stream as it comes; JSON compressed as the client asks. */

@@ -25,6 +25,8 @@ export interface LegacyRequest {
   readonly owner: Owner
   /** Whether a call in the body may ask the user. */
   readonly mayAsk: boolean
+  /** Called before a question goes out. @throws AppError 503 */
+  readonly asks: () => void
   readonly createServer: () => Server
 }
 
@@ -58,7 +60,7 @@ async function takeAnswer(
 
 async function exchange(
   sessions: LegacySessions,
-  { request, body, owner, mayAsk, createServer }: LegacyRequest,
+  { request, body, owner, mayAsk, asks, createServer }: LegacyRequest,
   session: SessionRow | null,
 ): Promise<Response> {
   const inner = new WebStandardStreamableHTTPServerTransport({
@@ -66,7 +68,10 @@ async function exchange(
     enableJsonResponse: session === null || !mayAsk,
   })
   const transport = new SessionTransport(inner, {
-    ask: () => sessions.ask(owner, session?.id ?? ''),
+    async ask() {
+      asks()
+      return sessions.ask(owner, session?.id ?? '')
+    },
     answerOf: (id, signal) => sessions.answerOf(owner, id, signal),
   })
   const server = createServer()
