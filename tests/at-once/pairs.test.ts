@@ -71,3 +71,24 @@ test('no pair is answered with 500, ends in a deadlock or breaks a rule', async 
   expect((await deadlocks(sql)) - before).toBe(0)
   expect(await brokenRules(sql)).toEqual([])
 })
+
+test('of two administrators who are removed or demoted at once, one stays', async () => {
+  const { sql } = first.database
+  const demote = (id: string) => ['PATCH', `/v3/rest/members/${id}`, { role: 'viewer' }] as const
+  const remove = (id: string) => ['DELETE', `/v3/rest/members/${id}`, undefined] as const
+  for (let round = 0; round < rounds(4, 60); round++) {
+    const tenant = await first.createTenant()
+    const other = await first.createUser(tenant.organizationId)
+    const changes = [round % 2 === 0 ? demote : remove, round % 4 < 2 ? demote : remove]
+    const statuses = await Promise.all(
+      [tenant.userId, other.userId].map(async (id, n) => {
+        const [method, path, body] = changes[n]!(id)
+        const client = [first, second][n]!.as({ apiKey: tenant.apiKey })
+        const init = body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+        return (await client.send(method, path, init)).status
+      }),
+    )
+    expect(statuses.filter((status) => status === 409).length).toBe(1)
+  }
+  expect(await brokenRules(sql)).toEqual([])
+})
