@@ -68,6 +68,7 @@ import addresses from './migrations/0091_addresses.sql' with { type: 'text' }
 import toolApprovals from './migrations/0092_tool_approvals.sql' with { type: 'text' }
 import eventStreamEpoch from './migrations/0096_event_stream_epoch.sql' with { type: 'text' }
 import usageCounts from './migrations/0100_usage_counts.sql' with { type: 'text' }
+import quotas from './migrations/0101_quotas.sql' with { type: 'text' }
 import whenReceived from './migrations/0103_when_received.sql' with { type: 'text' }
 import begunMessages from './migrations/0106_begun_messages.sql' with { type: 'text' }
 import actorsOfRows from './migrations/0107_actors_of_rows.sql' with { type: 'text' }
@@ -139,6 +140,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 92, name: 'tool_approvals', source: toolApprovals },
   { number: 96, name: 'event_stream_epoch', source: eventStreamEpoch },
   { number: 100, name: 'usage_counts', source: usageCounts },
+  { number: 101, name: 'quotas', source: quotas },
   { number: 103, name: 'when_received', source: whenReceived },
   { number: 106, name: 'begun_messages', source: begunMessages },
   { number: 107, name: 'actors_of_rows', source: actorsOfRows },

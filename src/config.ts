@@ -90,6 +90,8 @@ export interface Config {
   /** Time within which the whole JSON body of a request must arrive. */
   readonly bodyTimeoutMs: number
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent'
+  /** What one organization may store unless it has figures of its own; null: any number. */
+  readonly quotas: { readonly mediaBytes: number | null; readonly events: number | null }
   /** Requests a minute; 0 switches the limit off. */
   readonly rateLimits: {
     readonly reads: number
@@ -186,6 +188,10 @@ export function loadConfig(env: Environment): Config {
     warmUp: read.oneOf('WARM_UP', SETTINGS.WARM_UP.default) === 'true',
     maxBodyBytesAtOnce: read.integer('MAX_BODIES_MB') * 1024 * 1024,
     bodyTimeoutMs: read.integer('BODY_TIMEOUT') * 1000,
+    quotas: {
+      mediaBytes: limitOrNone(read.integer('QUOTA_MEDIA_GB') * BYTES_PER_GB),
+      events: limitOrNone(read.integer('QUOTA_EVENTS')),
+    },
     logLevel: read.oneOf('LOG_LEVEL', SETTINGS.LOG_LEVEL.default),
     rateLimits: {
       reads: read.integer('RATE_LIMIT_READS'),
@@ -215,6 +221,8 @@ export function loadConfig(env: Environment): Config {
   return deepFreeze({ ...config, transcribe: transcribeConfig(read) })
 }
 
+const BYTES_PER_GB = 1_000_000_000
+const limitOrNone = (value: number) => (value === 0 ? null : value)
 const absolute = (path: string | null) => (path === null ? null : resolve(path))
 
 function cidrList(name: 'TRUSTED_PROXIES' | 'OUTBOUND_ALLOW', value: string | null): readonly string[] {

@@ -6,6 +6,7 @@ import type { Deps } from './container.ts'
 import { INSIGHT_CHANGES } from './findings/backfill.ts'
 import { COUNT_CHANGES } from './insight/counts/backfill.ts'
 import { type DataChange, runDataChange } from './platform/db/data-change.ts'
+import { QUOTA_CHANGES } from './quotas/backfill.ts'
 import { participantTimeChange } from './recordings/participants.ts'
 import { createSearchChanges } from './search/backfill.ts'
 import { themesChange } from './themes/feed.ts'
@@ -21,6 +22,7 @@ const createDataChanges = (): readonly DataChange[] => [
   ...COUNT_CHANGES,
   usageChange,
   webhookMailboxesChange,
+  ...QUOTA_CHANGES,
 ]
 
 /** Looks every minute for a change that is not finished, and runs it. */

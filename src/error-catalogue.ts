@@ -26,6 +26,7 @@ import {
   PLATFORM_ERRORS,
 } from './platform/errors.ts'
 import { PROJECT_ERRORS } from './projects/errors.ts'
+import { QUOTA_ERRORS } from './quotas/errors.ts'
 import { RECORDING_ERRORS } from './recordings/errors.ts'
 import { SEARCH_ERRORS } from './search/errors.ts'
 import { THEME_ERRORS } from './themes/errors.ts'
@@ -54,6 +55,7 @@ const DECLARED: DeclaredErrors = {
   otlp: OTLP_ERRORS,
   people: PEOPLE_ERRORS,
   projects: PROJECT_ERRORS,
+  quotas: QUOTA_ERRORS,
   recordings: RECORDING_ERRORS,
   search: SEARCH_ERRORS,
   themes: THEME_ERRORS,

@@ -33,6 +33,7 @@ import { oneLine, StartError } from './platform/lifecycle/start-error.ts'
 import { healthRoutes } from './platform/observability/health.ts'
 import type { Log } from './platform/observability/log.ts'
 import { answers } from './platform/redis.ts'
+import { registerQuotaGauge } from './quotas/metrics.ts'
 import { linkUrl, START_PATH } from './sign-in/link.rules.ts'
 import { describeTranscription } from './transcribe/examine.ts'
 import { registerWebhookGauges } from './webhooks/metrics.ts'
@@ -57,6 +58,7 @@ export async function startService({ config, log, shutdown }: Run, servers: Star
   registerActorGauges(container)
   registerMeetingGauge(container)
   registerWebhookGauges(container)
+  registerQuotaGauge(container)
   shutdown.add('connections', BUDGET_MS.connections, () => container.close())
   const { applied, signInToken } = await prepareDatabase(container, servers, { log, signal: shutdown.signal })
   if (shutdown.signal.aborted) return

@@ -25,6 +25,18 @@ export const LIMIT_SETTINGS = {
     10,
     'Requests of one client address a minute that ask for a sign-in link by mail, use a link that does not work, start OpenID Connect, register an OAuth client, begin an authorization, or name a client whose metadata document must be fetched.',
   ),
+  QUOTA_MEDIA_GB: integer(
+    0,
+    0,
+    1_000_000_000,
+    'GB (10⁹ bytes) of media that one organization may store; 0: any number. Beyond it uploads and media by URL are 507 `quota_exceeded`. `earshot org set` gives one organization another figure. See [Quotas](operating.md#quotas).',
+  ),
+  QUOTA_EVENTS: integer(
+    0,
+    0,
+    1_000_000_000_000,
+    'Events of conversations that one organization may store; 0: any number. Beyond it ingestion is 507 `quota_exceeded`.',
+  ),
   MAX_BODIES_MB: integer(
     128,
     1,

@@ -74,8 +74,16 @@ export const EXCEPTIONS: readonly Exception[] = [
   {
     table: 'organization',
     folder: 'quotas',
-    reason: 'Changes of an organization that is gone are dropped.',
+    writes: true,
+    reason:
+      'The quotas of an organization are columns of it. Changes of an organization that is gone are dropped.',
   },
+  ...['agent_event', 'agent_session', 'recording', 'upload'].map((table) => ({
+    table,
+    folder: 'quotas',
+    ...(table === 'agent_event' ? {} : { writes: true as const }),
+    reason: 'Marks what was stored before quotas as counted, in the background.',
+  })),
   {
     table: 'usage_change',
     folder: 'agents',

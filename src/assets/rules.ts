@@ -23,6 +23,7 @@ export type AssetErrorCode =
   | 'waiting_room_timeout'
   | 'meeting_not_found'
   | 'recorder_failed'
+  | 'quota_exceeded'
 
 const UNDER_WAY = ['queued', 'uploading', 'processing'] as const
 const AWAITS_UPLOAD = ['waiting', 'uploading'] as const

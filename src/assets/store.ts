@@ -217,6 +217,8 @@ export interface PublishedMedia {
   readonly isAudio: boolean
   readonly durationSeconds: number | null
   readonly fileSize: number
+  /** Size of the original if another file is played; else null. */
+  readonly sourceBytes: number | null
 }
 
 export async function writeMedia(
@@ -230,7 +232,8 @@ export async function writeMedia(
       asset_object_key = ${media.objectKey}, asset_source_key = ${media.sourceKey},
       asset_waveform_key = ${media.waveformKey}, asset_poster_key = ${media.posterKey},
       asset_duration_seconds = ${media.durationSeconds}, asset_is_audio = ${media.isAudio},
-      asset_content_type = ${media.contentType}, asset_file_size = ${media.fileSize}
+      asset_content_type = ${media.contentType}, asset_file_size = ${media.fileSize},
+      asset_source_bytes = ${media.sourceBytes}
     where organization_id = ${organizationId}
       and id = ${recordingId}`
 }

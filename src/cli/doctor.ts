@@ -21,6 +21,7 @@ import { oneLine } from '../platform/lifecycle/start-error.ts'
 import { createLog, type Log } from '../platform/observability/log.ts'
 import { assertRedisWritable, openRedis } from '../platform/redis.ts'
 import { createStorage } from '../platform/storage/create.ts'
+import { nearQuotas } from '../quotas/service.ts'
 import { examineTranscription } from '../transcribe/examine.ts'
 import type { Input } from './command.ts'
 
@@ -36,6 +37,7 @@ export interface Check {
     | 'analysis'
     | 'invitations'
     | 'workers'
+    | 'quotas'
     | 'redis'
     | 'storage'
   readonly ok: boolean
@@ -117,7 +119,8 @@ async function examineDatabase(sql: Sql, address: Database, config: Config): Pro
     const count = await countLiveWorkers(sql, seconds)
     return { ok: count > 0, detail: `${count} active in the last ${seconds} s` }
   })
-  return [database, ...roles, schema, ...changes, analysis, invitations, workers]
+  const quotas = await examineQuotas(sql, config)
+  return [database, ...roles, schema, ...changes, analysis, invitations, workers, ...quotas]
 }
 
 /** The roles of the pools, if `DATABASE_URL` is a pooler. A failed check has the statements that mend it, one a line. */
@@ -142,6 +145,16 @@ async function examineDataChanges(sql: Sql): Promise<readonly Check[]> {
     name: 'data changes',
     ok: true,
     detail: `${name}: ${rowsDone} of about ${Math.max(rowsDone, rowsTotal)} rows changed`,
+  }))
+}
+
+/** One check for each organization that uses at least 80 % of a quota. */
+async function examineQuotas(sql: Sql, config: Config): Promise<readonly Check[]> {
+  const near = await nearQuotas(sql, config)
+  return near.map(({ name, metric, used, limit }) => ({
+    name: 'quotas',
+    ok: used < limit,
+    detail: `${name}: ${used} of ${limit} ${metric === 'events' ? 'events' : 'bytes of media'}`,
   }))
 }
 

@@ -43,7 +43,8 @@ export async function failureOf(response: Response, now: Date): Promise<ClientEr
   const body = await readJson(response)
   const message = typeof body.message === 'string' ? body.message : (response.statusText ?? '')
   const text = message === '' ? `the server answered ${status}` : `the server answered ${status}: ${message}`
-  if (TRANSIENT_STATUSES.has(status))
+  // A full disk may have room again; a quota does not grow by itself.
+  if (TRANSIENT_STATUSES.has(status) || body.code === 'storage_full')
     return new TransientError(text, retryAfterMs(response.headers.get('retry-after'), now), true)
   if (status >= 300 && status < 400)
     return new ClientError('redirected', `the server redirects to another address (${targetOf(response)})`)

@@ -41,7 +41,7 @@ const createSessionUpload = (uploads: SessionUploads, config: Pick<Config, 'publ
       description: 'The new upload, or the one with the same `uploadKey`',
       schema: CreatedSessionUpload,
     },
-    errors: ['upload_too_large', 'too_many_uploads'],
+    errors: ['upload_too_large', 'too_many_uploads', 'quota_exceeded'],
     async handler({ request, principal, body }) {
       const origin = request.headers.get('origin')
       const { state, token } = await uploads.create(principal, await body(), origin)

@@ -48,6 +48,7 @@ export function errorCodes(operation: Operation): readonly ErrorCode[] {
     'internal_error',
     'object_busy',
     'unavailable',
+    'storage_full',
   ] as const)
     codes.add(code)
   return [...codes]

@@ -11,8 +11,10 @@ import { beginIngestion, failReplacement, type Ingestion, isReplacing, moveAsset
 import type { Deps } from '../container.ts'
 import { withTimeoutSignal } from '../platform/concurrency/timeout.ts'
 import type { Tx } from '../platform/db/pool.ts'
+import { AppError } from '../platform/errors.ts'
 import type { FetchPublic } from '../platform/net/fetch-public.ts'
 import { PublicFetchError } from '../platform/net/public-error.ts'
+import { assertMediaQuota, mediaRoom } from '../quotas/service.ts'
 import { discardAutomaticTranscript, type RequestTranscription } from '../transcribe/requests.ts'
 import { discardKept } from '../uploads/processing.ts'
 import { storeMedia } from './objects.ts'
@@ -36,8 +38,7 @@ export const INGEST_LIMITS: IngestLimits = {
   transferMs: MAX_TRANSFER_MS,
 }
 
-export type IngestDeps = Pick<Deps, 'storage' | 'newId' | 'clock'> & {
-  readonly config: Pick<Deps['config'], 'dataDir'>
+export type IngestDeps = Pick<Deps, 'storage' | 'newId' | 'clock' | 'sql' | 'metrics' | 'config'> & {
   readonly fetchPublic: FetchPublic
   readonly findSource: FindSource
   readonly process: Process
@@ -70,11 +71,22 @@ async function ingest(deps: IngestDeps, turn: LongTurn): Promise<void> {
     return fetchAndStore(attempt)
   })
   if (stored === null) return
-  await turn.finish(async (tx, send) => {
-    if (!(await publish(tx, begun.ingestion, stored))) throw new Error('the media is no longer awaited')
-    await deps.requestTranscription(tx, send, begun.ingestion)
-  })
+  try {
+    await turn.finish(async (tx, send) => {
+      if (!(await publish(tx, begun.ingestion, stored))) throw new Error('the media is no longer awaited')
+      await assertMediaQuota(tx, deps, begun.ingestion.organizationId, 0)
+      await deps.requestTranscription(tx, send, begun.ingestion)
+    })
+  } catch (error) {
+    if (!isQuotaExceeded(error)) throw error
+    await failOrRetry(attempt, noRoom())
+  }
 }
+
+const isQuotaExceeded = (error: unknown): boolean =>
+  error instanceof AppError && error.code === 'quota_exceeded'
+
+const noRoom = () => new MediaError('quota_exceeded', false, 'the organization may store no more media')
 
 /** @returns false if the media is no longer awaited */
 async function publish(tx: Tx, ingestion: Ingestion, stored: StoredMedia): Promise<boolean> {
@@ -108,13 +120,18 @@ async function fetchAndStore(attempt: Attempt): Promise<StoredMedia> {
   }
   return withTemporaryFolder(place, async (folder) => {
     const path = join(folder, 'source')
-    const { maxBytes, transferMs } = deps.limits
+    const { transferMs } = deps.limits
+    const room = await mediaRoom(deps.sql, deps, ingestion.organizationId)
+    if (room === 0) throw noRoom()
+    const maxBytes = Math.min(deps.limits.maxBytes, room ?? Number.POSITIVE_INFINITY)
     const onFirstByte = () => move(attempt, 'firstByte')
     const source = await deps.findSource(turn, ingestion.url)
     await withTimeoutSignal(transferMs, signal, tooSlow, (within) =>
       transfer(deps.fetchPublic, source, path, { signal: within, maxBytes, onFirstByte }),
     ).catch((error: unknown) => {
-      throw ofFreshUrl(source, error)
+      const isTooLarge =
+        (error instanceof MediaError || error instanceof PublicFetchError) && error.code === 'media_too_large'
+      throw isTooLarge && maxBytes < deps.limits.maxBytes ? noRoom() : ofFreshUrl(source, error)
     })
     await move(attempt, 'lastByte')
     // Only uploads report encoding progress (specification).
@@ -150,7 +167,10 @@ async function failOrRetry({ deps, turn, ingestion }: Attempt, error: unknown): 
     if (!ingestion.replaces) await turn.step((tx) => moveAsset(tx, ingestion, 'retry'))
     throw error
   }
-  const event = failure === error || error instanceof PublicFetchError ? 'fail' : 'giveUp'
+  // An operator may raise the quota and fetch the media after all, as after a failure of the service.
+  const isFinal =
+    failure.code !== 'quota_exceeded' && (failure === error || error instanceof PublicFetchError)
+  const event = isFinal ? 'fail' : 'giveUp'
   turn.log.warn({ errorCode: verdict, err: failure.message, event }, 'media failed')
   await turn.finish(async (tx) => {
     if (ingestion.replaces) await failReplacement(tx, ingestion, verdict)

@@ -4,6 +4,7 @@
  * Each attempt uses its own keys, and enters them as garbage before it puts the objects. The transaction that publishes
  * the media removes the entries. So an attempt leaves either published objects or nothing.
  */
+import { stat } from 'node:fs/promises'
 import type { LongTurn } from '../actors/types.ts'
 import type { Subject } from '../assets/service.ts'
 import type { ObjectStore } from '../platform/storage/storage.ts'
@@ -45,6 +46,7 @@ export async function storeMedia(
     isAudio: made.isAudio,
     durationSeconds: made.durationSeconds,
     fileSize: made.fileSize,
+    sourceBytes: playback === null ? null : (await stat(made.source.path)).size,
   }
   if (puts.length > 0) await turn.step((tx) => enterGarbage(tx, subject, stored.entered))
   for (const { key, path, contentType } of puts)

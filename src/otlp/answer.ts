@@ -38,6 +38,7 @@ const RPC_CODES: Readonly<Record<number, number>> = {
   415: 3,
   429: 8,
   503: 14,
+  507: 8,
 }
 const UNKNOWN = 2
 
@@ -55,7 +56,9 @@ export function failure(encoding: Encoding, error: AppError, errors: ErrorCatalo
   return new Response(body, { status, headers })
 }
 
-/** Unlike the REST interface, OTLP answers 413 for a body that is too large. */
+/** Unlike the REST interface, OTLP answers 413 for a body that is too large, and 503 for a full disk. */
 function statusOf(code: ErrorCode, errors: ErrorCatalogue): number {
-  return code === 'payload_too_large' ? 413 : errors.codes[code]
+  if (code === 'payload_too_large') return 413
+  // Clients send again after 503, but not after 507.
+  return code === 'storage_full' ? 503 : errors.codes[code]
 }

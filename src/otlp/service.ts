@@ -9,6 +9,7 @@ import type { Deps } from '../container.ts'
 import type { Principal } from '../identity/principal.ts'
 import { AppError } from '../platform/errors.ts'
 import { counterOf } from '../platform/observability/metrics.ts'
+import { createEventQuota } from '../quotas/service.ts'
 import type { Rejection } from './answer.ts'
 import type { Encoding } from './decode.ts'
 import { MAX_TRACE_BYTES } from './model.ts'
@@ -26,16 +27,17 @@ export interface Traces {
   /**
    * Stores the spans of a request that conversations need. When it returns they are durable.
    * @returns the rejected spans, for the answer
-   * @throws AppError 404 `agent_chats_disabled`; 400 where the body cannot be decoded; 503
+   * @throws AppError 404 `agent_chats_disabled`; 400 where the body cannot be decoded; 503; 507 `quota_exceeded`
    */
   receive(principal: AgentPrincipal, readBody: () => Promise<TraceBody>): Promise<Rejection>
 }
 
-type TracesDeps = Pick<Deps, 'sql' | 'newId' | 'metrics' | 'requestWork'>
+type TracesDeps = Pick<Deps, 'sql' | 'newId' | 'metrics' | 'requestWork' | 'config'>
 
 export function createTraces(deps: TracesDeps, applications: Pick<Applications, 'loadForIngest'>): Traces {
   const work = createTraceWork()
   const count = createCount(deps)
+  const quota = createEventQuota(deps)
   return {
     async receive(principal, readBody) {
       const { organizationId, applicationId } = principal
@@ -47,6 +49,9 @@ export function createTraces(deps: TracesDeps, applications: Pick<Applications, 
       if (!chatsEnabled)
         throw new AppError('agent_chats_disabled', 'Agent Chats are not enabled for this workspace.')
       const body = await readBody()
+      // How many events the spans become shows later. A full quota takes none.
+      const settle = await quota.reserve(organizationId, 1)
+      settle(0)
       const input = { ...body, applicationId, version, settings }
       const read = await deps.requestWork.run(work, input, traceLoad(organizationId, body))
       const rejection = await store(deps, principal, read)

@@ -51,6 +51,7 @@ export const PLATFORM_ERRORS = {
     internal_error: 500,
     object_busy: 503,
     unavailable: 503,
+    storage_full: 507,
   },
   details: {
     type: 'The value is of another JSON type.',

@@ -37,7 +37,16 @@ export interface RecordingTools {
 export function recordingActor(
   deps: Pick<
     Deps,
-    'config' | 'storage' | 'newId' | 'clock' | 'textWork' | 'requestWork' | 'outbound' | 'recorder'
+    | 'config'
+    | 'sql'
+    | 'metrics'
+    | 'storage'
+    | 'newId'
+    | 'clock'
+    | 'textWork'
+    | 'requestWork'
+    | 'outbound'
+    | 'recorder'
   >,
   {
     summarizer = createSummarizer(deps.config, deps.textWork),

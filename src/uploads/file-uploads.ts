@@ -33,16 +33,16 @@ export interface NewFile {
   readonly origin: string | null
 }
 
-export type FileUploadsDeps = Pick<Deps, 'sql' | 'newId' | 'config' | 'log'> & {
+export type FileUploadsDeps = Pick<Deps, 'sql' | 'newId' | 'config' | 'log' | 'metrics'> & {
   readonly uploadReceiver: UploadReceiver
 }
 
 /**
  * Creates an upload, or finds the one with this id. `also` runs in the transaction that creates it, under the lock of the organization.
- * @throws AppError 400 for an upload of another file; 413 `upload_too_large`; 429 `too_many_uploads`
+ * @throws AppError 400 for an upload of another file; 413 `upload_too_large`; 429 `too_many_uploads`; 507 `quota_exceeded`
  */
 export async function createFileUpload(
-  { sql, newId, config, log, uploadReceiver }: FileUploadsDeps,
+  { sql, newId, config, log, metrics, uploadReceiver }: FileUploadsDeps,
   file: NewFile,
   also: (tx: Tx, uploadId: string) => Promise<void>,
 ): Promise<{ readonly upload: FileUpload; readonly token: string }> {
@@ -55,7 +55,7 @@ export async function createFileUpload(
     await lockOrganization(tx, file.organizationId)
     const known = file.id === null ? undefined : await findById(tx, row)
     if (known !== undefined) return assertSame(known, file)
-    await assertRoom(tx, file.organizationId, config.maxWaitingUploads)
+    await assertRoom(tx, { config, metrics }, file.organizationId, file.fileSize)
     const inserted = await insertUpload(tx, { ...row, objectKey })
     await also(tx, id)
     return inserted

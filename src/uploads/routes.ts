@@ -62,6 +62,7 @@ const createUpload = (uploads: Uploads, config: Pick<Config, 'publicBaseUrl'>) =
       'media_ingestion_active',
       'upload_too_large',
       'too_many_uploads',
+      'quota_exceeded',
     ],
     async handler({ request, principal, id, body }) {
       const recordingId = id('recordingId', 'recording_not_found')

@@ -13,6 +13,7 @@ import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { nameOf } from '../platform/validation/names.ts'
+import { assertMediaQuota } from '../quotas/service.ts'
 import { addToFolders } from '../recordings/service.ts'
 import type { CreateUpload } from './model.ts'
 import { objectKeyOf } from './receive-request.ts'
@@ -26,7 +27,7 @@ export type Uploads = ReturnType<typeof createUploads>
 /** `Retry-After` of `too_many_uploads`. */
 const ROOM_SECONDS = '60'
 
-export type UploadsDeps = Pick<Deps, 'sql' | 'newId' | 'log' | 'config'> & {
+export type UploadsDeps = Pick<Deps, 'sql' | 'newId' | 'log' | 'config' | 'metrics'> & {
   readonly folders: Folders
   readonly uploadReceiver: UploadReceiver
 }
@@ -45,7 +46,7 @@ export function createUploads(deps: UploadsDeps) {
      * An identical request gets the upload that already waits, unchanged. `readBody` is called once the recording is
      * known to exist.
      * @throws AppError 404; 400 `origin_required`, `batch_requires_user`; 413 `upload_too_large`; 409
-     * `media_ingestion_active`; 429 `too_many_uploads`
+     * `media_ingestion_active`; 429 `too_many_uploads`; 507 `quota_exceeded`
      */
     async create(
       viewer: Viewer,
@@ -109,8 +110,15 @@ export function assertFits(fileSize: number, limitBytes: number): void {
   throw new AppError('upload_too_large', message, { extra: { limitBytes } })
 }
 
-/** @throws AppError 429 */
-export async function assertRoom(tx: Tx, organizationId: string, limit: number): Promise<void> {
+/** For an upload of `fileSize` bytes. @throws AppError 429; 507 */
+export async function assertRoom(
+  tx: Tx,
+  deps: Pick<Deps, 'config' | 'metrics'>,
+  organizationId: string,
+  fileSize: number,
+): Promise<void> {
+  await assertMediaQuota(tx, deps, organizationId, fileSize)
+  const limit = deps.config.maxWaitingUploads
   if (limit === 0) return
   await lockOrganization(tx, organizationId)
   if ((await store.countWaiting(tx, organizationId, limit)) < limit) return
@@ -151,7 +159,7 @@ async function tokenOf(deps: UploadsDeps, tokens: UploadTokens, upload: store.Up
 }
 
 async function write(
-  { folders, newId, config }: UploadsDeps,
+  { folders, newId, config, metrics }: UploadsDeps,
   tx: Tx,
   viewer: Viewer,
   recordingId: string,
@@ -167,7 +175,7 @@ async function write(
   const isFree =
     active === undefined ? mayUpload(asset.assetStatus) : await store.endWaiting(tx, active, 'expire')
   if (!isFree || asset.isReplacing) throw ingestionActive()
-  await assertRoom(tx, organizationId, config.maxWaitingUploads)
+  await assertRoom(tx, { config, metrics }, organizationId, identity.fileSize)
   await addToFolders(tx, organizationId, recordingId, folderIds)
   return store.insertUpload(tx, {
     ...identity,

@@ -232,11 +232,24 @@ test('lists never show a secret', async () => {
   }
 })
 
+test('sets quotas of an organization, and shows what is used of them', async () => {
+  const set = (...flags: readonly string[]) => json('org', 'set', ...flags)
+  expect(await set('--quota-events', '500', '--quota-media-gb', '1.5')).toMatchObject({
+    quotas: { events: { used: 0, limit: 500 }, mediaBytes: { used: 0, limit: 1_500_000_000 } },
+  } as object)
+  expect(await set('--quota-events', 'none')).toMatchObject({
+    quotas: { events: { limit: null }, mediaBytes: { limit: 1_500_000_000 } },
+  } as object)
+  expect(await set('--quota-media-gb', 'default')).toMatchObject({
+    quotas: { mediaBytes: { limit: null } },
+  } as object)
+})
+
 test('switches agent conversations and recording on and off, and shows the switches', async () => {
   const { code, out } = await earshot(['org', 'set', '--agent-chats', 'off'])
   expect({ code, out: out.replaceAll(/ +/g, ' ') }).toEqual({
     code: 0,
-    out: 'agent chats off\nrecording on\n',
+    out: 'agent chats off\nrecording on\nbytes of media 0, no quota\nevents 0, no quota\n',
   })
   expect(await json('org', 'set', '--recording', 'off', '--agent-chats', 'on')).toMatchObject({
     id: org,
@@ -255,6 +268,10 @@ describe('a mistake on the command line is one line and exit code 2', () => {
     [['org', 'list', '--unknown'], "Unknown option '--unknown'"],
     [['api-key', 'create', '--org'], 'argument missing'],
     [['org', 'set', '--recording', 'yes'], '--recording is "yes", but must be on or off'],
+    [
+      ['org', 'set', '--quota-events', 'many'],
+      '--quota-events is "many", but must be a number, none or default',
+    ],
     [['user', 'create'], '--email is missing'],
     [['batch', 'list'], '--user is missing'],
     [['credits', 'add', 'many'], 'units is "many", but must be a whole number from 1'],

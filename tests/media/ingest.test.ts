@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createRuntime, type Runtime } from '../../src/actors/runtime.ts'
 import { INGEST_LIMITS } from '../../src/media/ingest.ts'
 import { mediaMaintenance } from '../../src/media/service.ts'
+import { quotasOf, setQuotas } from '../../src/quotas/service.ts'
 import { recordingActor } from '../../src/recordings/actor.ts'
 import { QUICK } from '../support/actors.ts'
 import { type DnsServer, startDns } from '../support/dns.ts'
@@ -16,6 +17,8 @@ import { type Client, startTestServer, type TestServer } from '../support/server
 const MAX_BYTES = 300_000
 const HOST = 'media.example.com'
 const SOUND = wav(3)
+/** Room for one file with what is encoded from it, and not for two. */
+const MOST_OF_ONE = Math.floor(SOUND.byteLength * 1.9)
 
 let server: TestServer
 let client: Client
@@ -549,5 +552,47 @@ describe('an assetUrl set on an existing recording', () => {
     await client.post(`${RECORDINGS}/${id}/uploads`, { fileName: 'a.wav', fileSize: 10 })
     expect((await patch(id, sending(SOUND).url)).body.code).toBe('media_ingestion_active')
     expect((await patch(id, 'http://127.0.0.1/a')).body.code).toBe('url_not_allowed')
+  })
+})
+
+describe('media of an organization with a quota', () => {
+  async function openTenant(media: number) {
+    const { organizationId, apiKey } = await server.createTenant()
+    const { sql } = server.database
+    const setQuota = (bytes: number) =>
+      setQuotas(sql, organizationId, { media: bytes, events: undefined }, async () => {})
+    await setQuota(media)
+    const own = server.as({ apiKey })
+    const endOf = (id: string) =>
+      eventually(async () => {
+        const { asset } = (await own.get(`${RECORDINGS}/${id}`)).body
+        return ['completed', 'failed'].includes(asset.status) && asset
+      })
+    const create = async () => {
+      const { id } = await createRecording(own, { assetUrl: sending(SOUND).url })
+      return id as string
+    }
+    const used = async () => (await quotasOf(sql, server.deps.config, organizationId)).mediaBytes.used
+    return { create, endOf, setQuota, used, organizationId }
+  }
+
+  test('fails with quota_exceeded where it does not fit, and can be fetched when the quota is higher', async () => {
+    const tenant = await openTenant(SOUND.byteLength - 1)
+    const id = await tenant.create()
+    expect(await tenant.endOf(id)).toMatchObject({ status: 'failed', errorCode: 'quota_exceeded' })
+    expect(await tenant.used()).toBe(0)
+    await tenant.setQuota(10 * SOUND.byteLength)
+    const [row] = await server.database.sql`select asset_source_url as url from recording where id = ${id}`
+    expect(row?.url).toStartWith('http')
+  })
+
+  test('of two at once that fit only alone, one fails', async () => {
+    // The waveform is not counted; a file that is encoded counts beside its original.
+    const tenant = await openTenant(MOST_OF_ONE)
+    const ids = await Promise.all([tenant.create(), tenant.create(), tenant.create()])
+    const assets = await Promise.all(ids.map(tenant.endOf))
+    const codes = assets.map(({ errorCode }) => errorCode ?? 'none').toSorted()
+    expect(codes).toEqual(['none', 'quota_exceeded', 'quota_exceeded'])
+    expect(await tenant.used()).toBeLessThanOrEqual(MOST_OF_ONE)
   })
 })

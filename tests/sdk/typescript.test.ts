@@ -10,6 +10,7 @@ import {
   type Message,
   uploadFile,
 } from '../../sdk/typescript/src/index.ts'
+import { setQuotas } from '../../src/quotas/service.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestServer, type TestApplication, type TestServer, type TestTenant } from '../support/server.ts'
 
@@ -258,6 +259,19 @@ test('an end that cannot be sent is reported', () => {
 
 test('a missing option is named at the start', () => {
   expect(() => new Earshot({ agentKey: 'demo', secret: 'x', url: '' })).toThrow('"url"')
+})
+
+test('a used-up quota drops the events, counts them, and is not asked again', async () => {
+  const { sql } = server.database
+  const limited = await server.createTenant()
+  await setQuotas(sql, limited.organizationId, { media: undefined, events: 0 }, async () => {})
+  const { agentKey, agentSecret: secret } = await server.createApplication(limited.organizationId)
+  const errors: string[] = []
+  const earshot = client({ agentKey, secret, onError: ({ code }) => errors.push(code) })
+  await earshot.session('full').sync([user('one'), assistant('two')])
+  await earshot.flush()
+  expect(errors).toEqual(['quota_exceeded'])
+  expect(earshot.stats()).toMatchObject({ sent: 0, failed: 2, retried: 0, queued: 0 })
 })
 
 test('beyond the bound the oldest events go and are counted', async () => {

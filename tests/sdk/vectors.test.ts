@@ -86,6 +86,8 @@ describe('retries', () => {
   test('of these answers only', () => {
     for (const status of retry.statuses.retried) expect([status, isRetryable(status)]).toEqual([status, true])
     for (const status of retry.statuses.final) expect([status, isRetryable(status)]).toEqual([status, false])
+    for (const { status, code } of retry.codes.retried) expect(isRetryable(status, code)).toBe(true)
+    for (const { status, code } of retry.codes.final) expect(isRetryable(status, code)).toBe(false)
   })
 })
 

@@ -173,6 +173,22 @@ class Failing(unittest.TestCase):
             self.assertTrue(earshot.flush(10))
             self.assertEqual((earshot.stats()["sent"], earshot.stats()["failed"], len(errors)), (1, 1, 1))
 
+    def test_a_used_up_quota_drops_the_request_and_a_full_disk_does_not(self) -> None:
+        def reply(request: dict[str, Any]) -> Reply:
+            texts = [event["content"] for event in request["body"]["events"]]
+            if "too much" in texts:
+                return (507, {}, {"code": "quota_exceeded"})
+            return (507, {"Retry-After": "0"}, {"code": "storage_full"}) if len(service.requests) < 3 else stored(request)
+
+        errors: list[Exception] = []
+        with FakeService(reply) as service, Earshot(**service.options(on_error=errors.append)) as earshot:
+            earshot.session("s1").sync([user("too much")])
+            self.assertTrue(earshot.flush(10))
+            self.assertEqual((earshot.stats()["failed"], earshot.stats()["retried"], len(service.requests)), (1, 0, 1))
+            earshot.session("s2").sync([user("one")])
+            self.assertTrue(earshot.flush(10))
+            self.assertEqual((earshot.stats()["sent"], earshot.stats()["failed"], len(errors)), (1, 1, 1))
+
     def test_a_service_that_drips_is_given_up(self) -> None:
         gate = threading.Event()
 

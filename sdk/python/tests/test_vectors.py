@@ -39,6 +39,10 @@ class Vectors(unittest.TestCase):
         # None stands for no answer, which is always tried again.
         self.assertEqual([one for one in known["statuses"]["retried"] if one is not None and not is_transient(one)], [])
         self.assertEqual([one for one in known["statuses"]["final"] if is_transient(one)], [])
+        for one in known["codes"]["retried"]:
+            self.assertTrue(is_transient(one["status"], one["code"]))
+        for one in known["codes"]["final"]:
+            self.assertFalse(is_transient(one["status"], one["code"]))
         for case in known["cases"]:
             asked = retry_after(case["retryAfter"], known["now"] / 1000)
             seconds = backoff(case["failures"], case["random"]) if asked is None else asked

@@ -111,7 +111,7 @@ export class EarshotReader {
     for (let attempt = 1; ; attempt++) {
       const { value, error, retryAfter } = await this.#ask(address, headers)
       if (error === null) return value
-      if (attempt >= attempts || !isRetryable(error.status)) throw error
+      if (attempt >= attempts || !isRetryable(error.status, error.code)) throw error
       await new Promise((resolve) =>
         setTimeout(resolve, waitMs(attempt, retryAfter, Date.now(), Math.random())),
       )

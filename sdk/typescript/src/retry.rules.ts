@@ -5,8 +5,15 @@ const LONGEST_WAIT_MS = 60_000
 /** A server cannot stop a sender for longer. */
 const LONGEST_ASKED_MS = 10 * 60_000
 
-/** True where the same request may succeed later: nothing was answered (null), the client is limited, or the server failed. */
-export function isRetryable(status: number | null): boolean {
+/** The quota of the organization is used up (507): only its operator or a deletion helps. */
+const QUOTA_EXCEEDED = 'quota_exceeded'
+
+/**
+ * True where the same request may succeed later: nothing was answered (null), the client is limited, or the server failed.
+ * @param code the error code of the answer
+ */
+export function isRetryable(status: number | null, code?: string): boolean {
+  if (code === QUOTA_EXCEEDED) return false
   return status === null || status === 408 || status === 425 || status === 429 || status >= 500
 }
 

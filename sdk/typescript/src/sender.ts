@@ -146,7 +146,7 @@ export class Sender {
         break
       }
       const { error, retryAfter } = answer
-      if (isRetryable(error.status)) {
+      if (isRetryable(error.status, error.code)) {
         this.#retried++
         lane.failures++
         this.#report(error)

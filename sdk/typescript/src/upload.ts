@@ -40,9 +40,9 @@ export async function uploadFile(uploadUrl: string, file: Blob, options: UploadO
       continue
     }
     signal?.throwIfAborted()
-    const { status } = error
+    const { status, code } = error
     // 409: another request has sent some of these bytes.
-    if (!(isRetryable(status) || status === 409) || ++failures >= attempts) throw error
+    if (!(isRetryable(status, code) || status === 409) || ++failures >= attempts) throw error
     furthest = -1
     await new Promise((resolve) =>
       setTimeout(resolve, waitMs(failures, retryAfter, Date.now(), Math.random())),

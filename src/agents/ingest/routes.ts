@@ -78,6 +78,7 @@ const LIMITS = [
 ] as const
 
 const ERRORS = [
+  'quota_exceeded',
   'agent_chats_disabled',
   'agent_application_not_found',
   'too_many_events',

@@ -15,6 +15,7 @@ import { errorOfData } from '../../platform/concurrency/work.ts'
 import { asUnavailable, isLockTimeout, isRetryable } from '../../platform/db/sqlstate.ts'
 import { AppError } from '../../platform/errors.ts'
 import { counterOf } from '../../platform/observability/metrics.ts'
+import { createEventQuota } from '../../quotas/service.ts'
 import type { Applications } from '../applications/service.ts'
 import { hasAgentKey, type IngestApplication, selectSettings } from '../applications/store.ts'
 import { MAX_EVENTS_PER_REQUEST } from '../model.ts'
@@ -29,7 +30,7 @@ import { createRememberedSessions } from './remembered-sessions.ts'
 import { createIngestWork, type IngestMode, type IngestWork } from './work.ts'
 
 type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
-type IngestDeps = Pick<Deps, 'sql' | 'notifier' | 'newId' | 'metrics' | 'requestWork' | 'clock'>
+type IngestDeps = Pick<Deps, 'sql' | 'notifier' | 'newId' | 'metrics' | 'requestWork' | 'clock' | 'config'>
 
 type ReadBody = () => Promise<Uint8Array[]>
 
@@ -65,6 +66,7 @@ export function createIngest(deps: IngestDeps, applications: Pick<Applications, 
   const work = createIngestWork()
   const store = createStore(deps)
   const count = createCount(deps)
+  const quota = createEventQuota(deps)
   const known = createRememberedApplications((...ids) => applications.loadForIngest(...ids))
 
   /** Judges by the remembered application. Where that refuses the request, judges again by the stored application. */
@@ -84,6 +86,20 @@ export function createIngest(deps: IngestDeps, applications: Pick<Applications, 
     }
   }
 
+  /** Duplicates and revisions need no room, but whether an event is one shows only when it is stored. */
+  async function storeWithinQuota(job: Job): Promise<Stored> {
+    const settle = await quota.reserve(job.key.organizationId, job.prepared.events.length)
+    let stored = 0
+    try {
+      const response = await store(job)
+      stored = response.acceptedEventCount
+      count(response)
+      return response
+    } finally {
+      settle(stored)
+    }
+  }
+
   async function storeRequest(
     principal: AgentPrincipal,
     readBody: ReadBody,
@@ -98,9 +114,7 @@ export function createIngest(deps: IngestDeps, applications: Pick<Applications, 
     let judged = await judgeUnderKnown(principal, readOnce, mode)
     for (let attempt = 1; ; attempt++) {
       try {
-        const response = await store({ ...judged.job, receivedAt })
-        count(response)
-        return response
+        return await storeWithinQuota({ ...judged.job, receivedAt })
       } catch (error) {
         if (!(error instanceof StaleApplication)) throw error
         if (attempt === ATTEMPTS) throw unavailable('The application is being changed. Try again shortly.')

@@ -1,5 +1,6 @@
 /** Organizations and their API keys. */
 import type { ApiKey } from '../../identity/service.ts'
+import { BYTES_PER_GB, NO_LIMIT } from '../../quotas/quota.rules.ts'
 import { type Command, type Input, UsageError } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
 import { pairs, table } from '../output.ts'
@@ -53,33 +54,63 @@ const organizations: readonly Command[] = [
   {
     name: 'org set',
     args: [],
-    summary: 'Switch agent conversations or recording on or off; without flags, show the switches',
+    summary: 'Switch agent conversations or recording on or off, or set quotas; without flags, show them',
     flags: {
       ...ORG_FLAG,
       'agent-chats': { value: 'on|off', summary: 'whether agents may send conversations' },
       recording: { value: 'on|off', summary: 'whether meetings may be recorded' },
+      'quota-media-gb': { value: 'n|none|default', summary: 'GB of media that it may store' },
+      'quota-events': { value: 'n|none|default', summary: 'events of conversations that it may store' },
     },
     async run(input) {
       const change = {
         agentChatsEnabled: onOrOff(input, 'agent-chats'),
         recordingAllowed: onOrOff(input, 'recording'),
       }
-      return inOrganization(input, async ({ identity }, { id }) => {
+      const quotas = {
+        media: quota(input, 'quota-media-gb', BYTES_PER_GB),
+        events: quota(input, 'quota-events', 1),
+      }
+      return inOrganization(input, async ({ identity, container: { sql, config } }, { id }) => {
         const { byOperator, recorded } = await audit()
+        const { setQuotas, quotasOf } = await import('../../quotas/service.ts')
+        await setQuotas(
+          sql,
+          id,
+          quotas,
+          recorded(byOperator(id), 'organization.updated', () => id),
+        )
         const changes = Object.values(change).some((value) => value !== undefined)
         const also = recorded(byOperator(id), 'organization.updated', () => id)
         const organization = await identity.updateOrganization(id, change, changes ? also : undefined)
+        const uses = await quotasOf(sql, config, id)
         return {
-          json: { ...organization },
+          json: { ...organization, quotas: uses },
           lines: pairs({
             'agent chats': organization.agentChatsEnabled ? 'on' : 'off',
             recording: organization.recordingAllowed ? 'on' : 'off',
+            'bytes of media': ofLimit(uses.mediaBytes),
+            events: ofLimit(uses.events),
           }),
         }
       })
     },
   },
 ]
+
+const ofLimit = ({ used, limit }: { readonly used: number; readonly limit: number | null }) =>
+  limit === null ? `${used}, no quota` : `${used} of ${limit}`
+
+/** @returns `NO_LIMIT` for none, null for that of the settings; undefined if the flag was not given. @throws UsageError */
+function quota(input: Input, name: string, unit: number): number | null | undefined {
+  const text = input.flag(name)
+  if (text === undefined) return undefined
+  if (text === 'none') return NO_LIMIT
+  if (text === 'default') return null
+  if (/^\d{1,9}(?:\.\d{1,3})?$/.test(text) || (unit === 1 && /^\d{1,15}$/.test(text)))
+    return Math.round(Number(text) * unit)
+  throw new UsageError(`--${name} is ${JSON.stringify(text)}, but must be a number, none or default`)
+}
 
 /** Undefined if the flag was not given. @throws UsageError */
 function onOrOff(input: Input, name: string): boolean | undefined {

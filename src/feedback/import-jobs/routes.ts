@@ -71,7 +71,7 @@ const createImport = (imports: FeedbackImports, config: Pick<Config, 'publicBase
       schema: model.CreatedImport,
       example: CREATED_EXAMPLE,
     },
-    errors: [NO_SOURCE, 'upload_too_large', 'too_many_uploads'],
+    errors: [NO_SOURCE, 'upload_too_large', 'too_many_uploads', 'quota_exceeded'],
     async handler(call) {
       const { principal, request } = call
       const caller = {

@@ -19,6 +19,7 @@ export const SOURCE_FAILURES = [
   'unreachable',
   'unexpected_answer',
   'agent_chats_disabled',
+  'quota_exceeded',
   'internal_error',
 ] as const
 export type SourceFailure = (typeof SOURCE_FAILURES)[number]

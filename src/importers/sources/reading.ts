@@ -149,7 +149,8 @@ const TRY_AGAIN: ReadonlySet<string> = new Set(['unavailable', 'internal_error',
 /** @throws errors that a repetition may not meet, and those that every conversation would meet */
 function refusalOf(error: unknown): Refusal {
   if (!(error instanceof AppError) || TRY_AGAIN.has(error.code)) throw error
-  if (error.code === 'agent_chats_disabled') throw new SourceError('agent_chats_disabled')
+  if (error.code === 'agent_chats_disabled' || error.code === 'quota_exceeded')
+    throw new SourceError(error.code)
   const { eventIndex } = error.extra
   return { event: typeof eventIndex === 'number' ? eventIndex : null, reason: error.message }
 }

@@ -3,6 +3,9 @@ import { AppError } from '../errors.ts'
 
 const READ_ONLY = '25006'
 
+/** The disk of the database, or one on which this process writes. */
+const DISK_FULL = new Set(['53100', 'ENOSPC', 'EDQUOT'])
+
 /** `40000`: COMMIT was answered ROLLBACK. */
 const RETRYABLE = new Set(['40000', '40001', '40P01'])
 
@@ -40,7 +43,6 @@ const AWAY = new Set([
 const UNAVAILABLE = new Set([
   '25P03',
   '57014',
-  '53100',
   '53200',
   '58030',
   'CONNECTION_ENDED',
@@ -113,12 +115,19 @@ export const objectBusy = (cause?: unknown): AppError =>
     { headers: { 'retry-after': '1' }, cause },
   )
 
+const storageFull = (cause: unknown): AppError =>
+  new AppError('storage_full', 'The disk of the service is full. Try again later.', {
+    headers: { 'retry-after': '30' },
+    cause,
+  })
+
 /** True if the statement waited too long for a lock. It says nothing about other statements. */
 export const isLockTimeout = (error: unknown): boolean => errorCode(error) === LOCK_TIMEOUT
 
-/** The 503 `unavailable` or `object_busy` for an unhandled database error if a retry may help, else null. */
+/** The 503 `unavailable` or `object_busy`, or the 507 `storage_full`, for an unhandled database error if a retry may help, else null. */
 export function asUnavailable(error: unknown): AppError | null {
   if (isLockTimeout(error)) return objectBusy(error)
+  if (DISK_FULL.has(errorCode(error) ?? '')) return storageFull(error)
   if (!UNAVAILABLE.has(errorCode(error) ?? '') && !isServerAway(error) && !isRetryable(error)) return null
   return new AppError('unavailable', 'The service is not able to answer at the moment. Try again shortly.', {
     headers: { 'retry-after': '1' },

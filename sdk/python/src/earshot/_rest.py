@@ -68,7 +68,7 @@ def with_retries(request: Callable[[], Answer], attempts: int) -> Answer:
             if 200 <= answer.status < 300:
                 return answer
             error = error_of(answer)
-            if not _retry.is_transient(answer.status):
+            if not _retry.is_transient(answer.status, error.code):
                 raise error
             asked = _retry.retry_after(answer.headers.get("retry-after"), time.time())
         except TransportError as failure:

@@ -13,8 +13,14 @@ LONGEST_PAUSE = 60.0
 LONGEST_RETRY_AFTER = 600.0
 
 
-def is_transient(status: int) -> bool:
-    """Whether a request with this HTTP status is sent again."""
+#: The quota of the organization is used up (507): only its operator or a deletion helps.
+QUOTA_EXCEEDED = "quota_exceeded"
+
+
+def is_transient(status: int, code: str | None = None) -> bool:
+    """Whether a request with this HTTP status and error code is sent again."""
+    if code == QUOTA_EXCEEDED:
+        return False
     return status in (408, 425, 429) or status >= 500
 
 

@@ -74,7 +74,7 @@ class Sender:
             return
         if 200 <= answer.status < 300:
             self._outbox.succeeded(lane, batch)
-        elif _retry.is_transient(answer.status):
+        elif _retry.is_transient(answer.status, error_of(answer).code):
             asked = _retry.retry_after(answer.headers.get("retry-after"), time.time())
             # A limit or a stopped service concerns all sessions; another 5xx may be the fault of this request.
             shared = answer.status in (429, 503)

@@ -99,7 +99,7 @@ def _piece(connection: Connection, path: str, source: BinaryIO, offset: int, res
     if 200 <= answer.status < 300:
         return _number(answer.headers.get("upload-offset"))
     # 409: another request sent some of these bytes. 423: it is still at it.
-    if answer.status in (409, 423) or _retry.is_transient(answer.status):
+    if answer.status in (409, 423) or _retry.is_transient(answer.status, error_of(answer).code):
         raise _Again(error_of(answer), _retry.retry_after(answer.headers.get("retry-after"), time.time()))
     raise error_of(answer)
 

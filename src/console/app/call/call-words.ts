@@ -20,6 +20,8 @@ export const MEDIA_FAILURES = {
   waiting_room_timeout: 'No one let the recorder into the meeting.',
   meeting_not_found: 'The recorder did not find the meeting.',
   recorder_failed: 'The recorder failed.',
+  quota_exceeded:
+    'The organization may store no more media. Delete some, or ask the operator for a higher quota; the operator repeats it with “earshot recording retry”.',
 } as const
 
 const MEDIA_STATES: Readonly<Record<string, string>> = {
