@@ -6,6 +6,7 @@ import { deadLetter } from './statements.ts'
 import {
   type ActorDefinition,
   type BulkHandler,
+  failuresOf,
   type GroupHandler,
   kindOf,
   type LongHandler,
@@ -16,11 +17,11 @@ import {
 /** How often `giveUp` itself is tried; after that the message becomes a dead letter without asking the domain. */
 const GIVE_UP_ATTEMPTS = 3
 
-/** Each type has its own limit of attempts. All share one small limit of deaths, because each death ends other work, too. */
+/** Each type has its own limit of failures. All share one small limit of deaths, because each death ends other work, too. */
 export function isSpent(context: Context, message: WaitingMessage): boolean {
-  const { attempts, deaths } = message
   return (
-    attempts >= maxAttempts(definitionOf(context, message), message) || deaths >= context.options.maxDeaths
+    failuresOf(message) >= maxAttempts(definitionOf(context, message), message) ||
+    message.deaths >= context.options.maxDeaths
   )
 }
 
@@ -76,7 +77,7 @@ export function givingUp(context: Context, head: WaitingMessage): ShortHandler {
     const asked =
       giveUp !== undefined &&
       troubleOf(definition, head) === null &&
-      head.attempts < maxAttempts(definition, head) + GIVE_UP_ATTEMPTS &&
+      failuresOf(head) < maxAttempts(definition, head) + GIVE_UP_ATTEMPTS &&
       head.deaths < context.options.maxDeaths + GIVE_UP_ATTEMPTS
     const outcome = asked ? await giveUp(message, tx, send, head.lastError ?? '') : 'dead_letter'
     if (outcome === 'dead_letter') {

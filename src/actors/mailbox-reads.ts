@@ -21,7 +21,6 @@ export interface Mailbox {
 
 export interface WaitingMessage extends Message {
   readonly lastError: string | null
-  /** How many of the attempts ended together with their worker. */
   readonly deaths: number
 }
 

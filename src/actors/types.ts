@@ -74,7 +74,16 @@ export interface Message<P = Json> {
   readonly payload: P
   /** How often this message was tried before. */
   readonly attempts: number
+  /** How many of the attempts ended together with their worker. Absent: none. */
+  readonly deaths?: number
 }
+
+/**
+ * How often a message failed before. That the service was killed says nothing about the program or the server that a handler calls, so ends of
+ * workers do not count.
+ */
+export const failuresOf = ({ attempts, deaths = 0 }: Pick<Message, 'attempts' | 'deaths'>): number =>
+  attempts - deaths
 
 /** Another worker owns the actor by now. Nothing of this turn was committed, and the new owner runs it again. */
 export class Fenced extends Error {

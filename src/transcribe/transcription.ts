@@ -8,7 +8,7 @@
  */
 
 import { join } from 'node:path'
-import { Fenced, type GiveUp, type LongHandler, type LongTurn } from '../actors/types.ts'
+import { Fenced, failuresOf, type GiveUp, type LongHandler, type LongTurn } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { withTemporaryFolder } from '../media/temporary.ts'
 import { transcriptionMessages } from '../messages/transcription.ts'
@@ -37,7 +37,7 @@ export function transcribeHandlers(deps: TranscribeDeps): Readonly<Record<'trans
   return { transcribe: (turn) => transcribe(deps, turn) }
 }
 
-/** Counts attempts that ended without an error, too: the worker was killed or hung. */
+/** Failed attempts. Those that ended together with their worker are counted apart, for all messages alike. */
 export const TRANSCRIBE_ATTEMPTS = ATTEMPTS.elsewhere
 
 /** Handles a `transcribe` message that failed every time. */
@@ -112,11 +112,12 @@ async function failOrRetry(turn: LongTurn, begun: Transcription, error: unknown)
   if (error instanceof Fenced || turn.signal.aborted) throw error
   // Any error that is not about the audio, such as an unavailable object store, may be temporary.
   const attempts = error instanceof TranscriberError ? error.attempts : ATTEMPTS.elsewhere
-  if (turn.message.attempts + 1 < attempts) {
+  const failures = failuresOf(turn.message) + 1
+  if (failures < attempts) {
     await turn.step((tx) => endTranscription(tx, begun, 'queued'))
     throw error
   }
-  turn.log.warn({ err: String(error), attempts: turn.message.attempts + 1 }, 'transcription failed')
+  turn.log.warn({ err: String(error), failures }, 'transcription failed')
   await turn.finish((tx) => end(tx, begun, 'failed'))
 }
 

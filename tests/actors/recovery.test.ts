@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:te
 import { claim, WORKER_ENDED } from '../../src/actors/claim-statements.ts'
 import { send } from '../../src/actors/mailbox.ts'
 import type { RuntimeOptions } from '../../src/actors/options.ts'
-import type { ActorDefinition, ActorKey, Message } from '../../src/actors/types.ts'
+import { type ActorDefinition, type ActorKey, failuresOf, type Message } from '../../src/actors/types.ts'
 import type { Tx } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { NO_SWEEP, sessions, startWorker, type TestWorker, testDeps } from '../support/actors.ts'
@@ -129,13 +129,38 @@ test('a message that ends every worker that runs it becomes a dead letter', asyn
   const [poison, innocent] = [newKey(), newKey()]
   await post([poison, innocent])
   // As if two workers had died of it: it was their head, and they could not report it.
-  await database.sql`update actor_message set attempts = 2, last_error = ${WORKER_ENDED} where key = ${poison}`
+  await database.sql`
+    update actor_message set attempts = 2, deaths = 2, last_error = ${WORKER_ENDED} where key = ${poison}`
   await claim(database.sql, 'a worker whose row is gone', [poison])
-  await start(sessions({ tick: apply }, { maxAttempts: 3 }))
+  await start(sessions({ tick: apply }), { maxDeaths: 3 })
   await emptyWithoutPauses()
   expect(await applied()).toEqual([{ key: innocent, seq: 1 }])
   const [newMessage] = await database.sql`select key, attempts, last_error from actor_dead_letter`
   expect(newMessage).toEqual({ key: poison, attempts: 3, last_error: WORKER_ENDED })
+})
+
+test('ends of workers do not count as failures of a message', async () => {
+  const key = newKey()
+  await post([key])
+  // Three times the service was killed while it ran the message.
+  await database.sql`
+    update actor_message set attempts = 3, deaths = 3, last_error = ${WORKER_ENDED} where key = ${key}`
+  const failures: number[] = []
+  await start(
+    sessions(
+      {
+        async tick(message, tx) {
+          failures.push(failuresOf(message))
+          if (failuresOf(message) < 2) throw new Error('it fails')
+          return apply(message, tx)
+        },
+      },
+      { maxAttempts: 3 },
+    ),
+  )
+  await emptyWithoutPauses()
+  expect(failures).toEqual([0, 1, 2])
+  expect(await applied()).toEqual([{ key, seq: 1 }])
 })
 
 test('a message that ends its workers is given up long before its attempts are used up', async () => {

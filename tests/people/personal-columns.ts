@@ -187,6 +187,7 @@ export const FREE: Readonly<Record<string, readonly string[]>> = {
     'sentiment',
     'state',
   ],
+  invitation: ['name', 'role'],
   kind_precision: ['analyzer_name', 'analyzer_version', 'kind', 'language', 'tier'],
   maintenance: ['name'],
   mcp_question: ['answer'],

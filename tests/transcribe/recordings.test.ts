@@ -275,6 +275,22 @@ describe('a command that fails', () => {
     expect([command.runs(), await utterancesOf(id)]).toEqual([2, UTTERANCES])
   })
 
+  test('keeps its attempts while the service is killed', async () => {
+    await transcribeBy(null)
+    const id = await create()
+    await reached(id, 'waiting')
+    await stopWorkers()
+    await queue(id)
+    const { sql } = server.database
+    // As three kills during the transcription leave it.
+    await sql`
+      update actor_message set attempts = 3, deaths = 3 where key = ${`transcription:${id}`}`
+    const again = join(folder, crypto.randomUUID())
+    await transcribeBy(script(`if [ -e ${again} ]; then echo '${SAID}'; else touch ${again}; exit 1; fi`))
+    await idle(id)
+    expect((await recordingOf(id)).transcript.status).toBe('completed')
+  })
+
   test('and uses up its attempts without an error fails the transcript, too', async () => {
     await transcribeBy(null)
     const id = await create()

@@ -56,16 +56,23 @@ const longProbe: LongHandler = async (turn) => {
   await turn.finish((tx) => note(tx, turn.message, token, 0))
 }
 
+/** The limit of deaths is that of all messages of the trial, so a message that has ended two workers only fails from then on. */
+function assertDeadly({ deaths = 0 }: Message): void {
+  if (deaths >= POISON_ATTEMPTS) throw new Error('poison')
+}
+
 const poison: Readonly<Record<string, ShortHandler>> = {
   async poison_throw() {
     throw new Error('poison')
   },
   poison_hang: () => new Promise(() => {}),
-  poison_kill() {
+  poison_kill(message) {
+    assertDeadly(message)
     process.kill(process.pid, 'SIGKILL')
     return new Promise(() => {})
   },
-  poison_thread() {
+  poison_thread(message) {
+    assertDeadly(message)
     setTimeout(() => {
       throw new Error('outside of any turn')
     })
