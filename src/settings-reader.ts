@@ -70,7 +70,7 @@ export function reader(env: Environment) {
       const value = get(name)
       if (value === undefined) return null
       if (readAddress(value) === null)
-        fail(name, value, 'a URL such as postgres://user@host:5432/database, or with several hosts')
+        fail(name, value, 'a URL that starts with postgres:// or postgresql://')
       return trimEndOf(value, '/')
     },
     /** Variables that no setting has been read from so far. */
