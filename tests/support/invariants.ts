@@ -33,13 +33,6 @@ export async function brokenRules(sql: Sql): Promise<readonly string[]> {
     'an application has more publishable keys than allowed',
     sql`select application_id from publishable_key where revoked_at is null group by application_id having count(*) > 10`,
   )
-  await rule(
-    'the entries of credits do not add up to the balance',
-    sql`select 1 from organization o
-      join (select organization_id, sum(amount) as total from credit_entry group by 1) e on e.organization_id = o.id
-      where coalesce(o.response_credits, 0) <> e.total
-        and not exists (select from agent_usage u where u.organization_id = o.id)`,
-  )
   for (const [kind, table, column] of ROWS_OF_ACTORS)
     await rule(
       `an actor ${kind} has no row`,
