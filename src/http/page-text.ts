@@ -16,8 +16,14 @@ interface List {
 const isList = (body: unknown): body is List =>
   typeof body === 'object' && body !== null && 'data' in body && Array.isArray(body.data)
 
+/** A body that is JSON text already, such as one that PostgreSQL has written. */
+export class JsonText {
+  constructor(readonly text: string) {}
+}
+
 /** The JSON text of `body`; in pieces where it is a long list. */
 export function jsonOf(body: unknown): string | ReadableStream<Uint8Array> {
+  if (body instanceof JsonText) return body.text
   if (!isList(body)) return JSON.stringify(body)
   const pieces = piecesOf(body, ONE_TEXT)
   const first = pieces.next()

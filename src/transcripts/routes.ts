@@ -1,5 +1,6 @@
 /** The REST operation that returns the transcript of a recording as JSON, subtitles or text. */
 import { type Operation, ok, operation, type Reply, text } from '../http/operation.ts'
+import { JsonText } from '../http/page-text.ts'
 import { uuidOf } from '../http/parameters.ts'
 import type { OrganizationPrincipal, UserPrincipal } from '../identity/authentication.ts'
 import { AppError } from '../platform/errors.ts'
@@ -63,6 +64,11 @@ export function transcriptOperations(
         await assertVisible(principal, recordingId)
         const { type, format = formatOf(request.headers.get('accept')) } = query()
         const wanted = typeOf(type)
+        if (format === 'json' && wanted === 'utterance') {
+          const utterances = await transcripts.readJson(principal.organizationId, recordingId)
+          const start = JSON.stringify({ type: wanted, recordingId }).slice(0, -1)
+          return varying(ok(new JsonText(`${start},"utterances":[${utterances}]}`)))
+        }
         const entries = await transcripts.read(principal.organizationId, recordingId, wanted)
         if (format === 'json') return varying(ok(transcript(recordingId, wanted, entries)))
         const speakers = await speakersOf(principal.organizationId, recordingId)
@@ -94,7 +100,5 @@ function transcript(recordingId: string, type: TranscriptType, entries: readonly
     speaker,
     text,
   }))
-  return type === 'utterance'
-    ? { type, recordingId, utterances: shown }
-    : { type, recordingId, monologues: shown }
+  return { type, recordingId, monologues: shown }
 }

@@ -5,6 +5,7 @@
  */
 
 import { forgetFindings } from '../findings/save.ts'
+import { createFairQueue } from '../platform/concurrency/fair-queue.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { forgetSpeech } from '../search/forget.ts'
 import { columnsOf, type TranscriptColumns } from './columns.rules.ts'
@@ -18,8 +19,16 @@ export type { Found } from './search.store.ts'
 
 export type Transcripts = ReturnType<typeof createTranscripts>
 
+/** Transcripts that are read at a time: one of each organization, because a long one keeps a core busy. */
+const READERS = { places: 3, share: 1 } as const
+
 export function createTranscripts({ reads }: { readonly reads: Query }) {
+  const queue = createFairQueue(READERS)
   return {
+    /** The utterances as JSON, as `read` returns them: the members of an array. */
+    readJson: (organizationId: string, recordingId: string): Promise<string> =>
+      queue.run(organizationId, () => store.readUtterancesAsJson(reads, organizationId, recordingId)),
+
     /**
      * The transcript in stored order; empty if there is none. The caller has checked that the viewer may see the
      * recording.
@@ -29,8 +38,10 @@ export function createTranscripts({ reads }: { readonly reads: Query }) {
       recordingId: string,
       type: TranscriptType,
     ): Promise<readonly Utterance[]> {
-      const utterances = await store.readUtterances(reads, organizationId, recordingId)
-      return type === 'monologue' ? toMonologues(utterances) : utterances
+      return queue.run(organizationId, async () => {
+        const utterances = await store.readUtterances(reads, organizationId, recordingId)
+        return type === 'monologue' ? toMonologues(utterances) : utterances
+      })
     },
   }
 }
