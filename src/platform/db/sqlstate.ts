@@ -40,14 +40,7 @@ const AWAY = new Set([
 ])
 
 /** Time-outs, a full disk, a pool that closes. The caller may try again. */
-const UNAVAILABLE = new Set([
-  '25P03',
-  '57014',
-  '53200',
-  '58030',
-  'CONNECTION_ENDED',
-  'CONNECTION_DESTROYED',
-])
+const UNAVAILABLE = new Set(['25P03', '57014', '53200', '58030', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED'])
 
 /** The SQLSTATE or the driver's own code of an error. null if there is none. */
 export function errorCode(error: unknown): string | null {
