@@ -15,7 +15,6 @@ setDefaultTimeout(300_000)
 
 const ROUNDS = rounds(1, 8)
 
-const services = useServices()
 let primary: PrivatePostgres
 let standby: PrivatePostgres
 let line: TcpProxy
@@ -30,6 +29,8 @@ afterAll(async () => {
   await line.stop()
   for (const server of new Set([primary, standby])) await server.stop()
 })
+// Last, because it fails where a service still runs, and the servers end before.
+const services = useServices()
 
 const environment = (url: string) => ({
   DATABASE_URL: url,

@@ -11,7 +11,6 @@ import { type Account, openAccount, startConversations } from './support/convers
 
 setDefaultTimeout(300_000)
 
-const services = useServices()
 const USERS = ['earshot_requests', 'earshot_workers', 'earshot_reads']
 let postgres: PrivatePostgres
 let admin: Sql
@@ -35,6 +34,8 @@ afterAll(async () => {
   await Promise.all([poolers.transaction.stop(), poolers.session.stop()])
   await postgres.stop()
 })
+// Last, because it fails where a service still runs, and the servers end before.
+const services = useServices()
 
 const urlOf = (port: number) => `postgres://earshot@127.0.0.1:${port}/earshot`
 const settings = (mode: 'transaction' | 'session') => ({
