@@ -1061,7 +1061,6 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   // Queries that PostgreSQL made of at most 200 characters.
   'search/query.rules.ts': ['anyOf', 'markOf', 'withPrefix', 'withSimilar', 'wordsIn'],
   'search/similar.rules.ts': ['mayBeMistyped'],
-  'http/base-url.ts': ['mailBaseUrl'],
   'sign-in/oauth/metadata.rules.ts': ['audienceOf', 'usedDocument', 'usedMetadata'],
   'transcribe/pieces.rules.ts': ['quietestMoment'],
   'transcribe/protocol.rules.ts': ['protocolOf', 'referencesOf', 'shifted'],
