@@ -170,21 +170,25 @@ describe('a CSV file', () => {
     const csv = 'Ticket,Comment\na,one\n'
     const [one, two] = [await mappable(csv, source), await mappable(csv, source)]
     const body = { mapping: { columns: { Comment: 'content' } } }
-    const start = ({ id }: { id: string }) => tenant.user.post(at(id, '/start', source), body)
+    // Of another process, because one process handles requests about one object in turn.
+    const other = await startTestServer({ beside: server })
+    const start = ({ id }: { id: string }, { as }: TestServer) =>
+      as({ apiKey: tenant.apiKey }).post(at(id, '/start', source), body)
     let isAnswered = false
     const starts = await transaction(sql, async (tx) => {
       // The first start waits here to send its message. It has not committed when the second one looks for a repetition.
       const [own] = await tx<{ pid: number }[]>`
         select pg_backend_pid() as pid from actor_mailbox where key = ${`feedback-import:${one.id}`} for update`
-      const first = start(one)
+      const first = start(one, server)
       const pid = await waitUntilBlockedBy(sql, own?.pid ?? 0)
-      const second = start(two).finally(() => {
+      const second = start(two, other).finally(() => {
         isAnswered = true
       })
       await eventually(async () => isAnswered || (await blockedBy(sql, pid)) !== null)
       return [first, second]
     })
     const [first, second] = await Promise.all(starts)
+    await other.stop()
     expect(first?.status).toBe(202)
     expect(second).toMatchObject({
       status: 409,
