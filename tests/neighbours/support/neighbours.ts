@@ -19,7 +19,7 @@ import { type LoadRequest, prepareLoad, type Sent } from './load.ts'
 /** Limits of the second organization: times of the baseline, milliseconds, and bytes. */
 const MOST = { p50: 2, p99: 5, healthMs: 500, rssBytes: 1024 ** 3 } as const
 /** One window, and the most pairs of windows. */
-const [WINDOW_MS, PAIRS] = [1_500, 4]
+const [WINDOW_MS, PAIRS] = [1_500, 8]
 /** The service accepts the tokens of the test's own server. */
 const SECRET_KEY = 'n'.repeat(43)
 /** Between two measurements of one kind. */
