@@ -67,6 +67,7 @@ import invitationConsent from './migrations/0090_invitation_consent.sql' with { 
 import addresses from './migrations/0091_addresses.sql' with { type: 'text' }
 import toolApprovals from './migrations/0092_tool_approvals.sql' with { type: 'text' }
 import eventStreamEpoch from './migrations/0096_event_stream_epoch.sql' with { type: 'text' }
+import weeklyMailMailboxes from './migrations/0097_weekly_mail_mailboxes.sql' with { type: 'text' }
 import usageCounts from './migrations/0100_usage_counts.sql' with { type: 'text' }
 import quotas from './migrations/0101_quotas.sql' with { type: 'text' }
 import whenReceived from './migrations/0103_when_received.sql' with { type: 'text' }
@@ -139,6 +140,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 91, name: 'addresses', source: addresses },
   { number: 92, name: 'tool_approvals', source: toolApprovals },
   { number: 96, name: 'event_stream_epoch', source: eventStreamEpoch },
+  { number: 97, name: 'weekly_mail_mailboxes', source: weeklyMailMailboxes },
   { number: 100, name: 'usage_counts', source: usageCounts },
   { number: 101, name: 'quotas', source: quotas },
   { number: 103, name: 'when_received', source: whenReceived },

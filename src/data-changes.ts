@@ -1,4 +1,5 @@
 /** Data changes of this version, in order, and the maintenance task that runs them. */
+import { orphanMailboxes } from './actors/orphan-mailboxes.ts'
 import type { MaintenanceTask } from './actors/types.ts'
 import { usageChange } from './agents/applications/usage.ts'
 import { sessionPeopleChange } from './agents/sessions/people.ts'
@@ -10,7 +11,8 @@ import { QUOTA_CHANGES } from './quotas/backfill.ts'
 import { participantTimeChange } from './recordings/participants.ts'
 import { createSearchChanges } from './search/backfill.ts'
 import { themesChange } from './themes/feed.ts'
-import { webhookMailboxesChange } from './webhooks/mailboxes.ts'
+import { deliveryActors } from './webhooks/maintenance.ts'
+import { weeklyMailActors } from './weekly-mail/service.ts'
 
 /** A feature exports its change from its store. A change stays here until every supported older version has run it. */
 const createDataChanges = (): readonly DataChange[] => [
@@ -21,8 +23,8 @@ const createDataChanges = (): readonly DataChange[] => [
   themesChange,
   ...COUNT_CHANGES,
   usageChange,
-  webhookMailboxesChange,
   ...QUOTA_CHANGES,
+  orphanMailboxes([deliveryActors, weeklyMailActors]),
 ]
 
 /** Looks every minute for a change that is not finished, and runs it. */

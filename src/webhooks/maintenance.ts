@@ -1,13 +1,16 @@
 /** Deletes events and deliveries that are older than `WEBHOOK_LOG_DAYS`. */
 import { deleteActors } from '../actors/mailbox.ts'
+import type { ObjectActors } from '../actors/orphan-mailboxes.ts'
 import type { MaintenanceTask } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { webhookDeliveryMessages } from '../messages/webhook.ts'
 import { transaction } from '../platform/db/transaction.ts'
-import { deleteOldEvents } from './log.store.ts'
+import { deleteOldEvents, knownDeliveries } from './log.store.ts'
 
 /** Events that one transaction deletes. */
 const DELETIONS = 500
+
+export const deliveryActors: ObjectActors = { kind: webhookDeliveryMessages.kind, known: knownDeliveries }
 
 export function webhookMaintenance({
   sql,

@@ -207,7 +207,8 @@ export async function saveAttempts(
         now() + r."delaySeconds" * interval '1 second', r."hasActor"
       from row r
       on conflict (webhook_id, event_id) do update set
-        status = excluded.status, attempts = excluded.attempts, next_attempt_at = excluded.next_attempt_at,
+        -- What another turn delivered meanwhile stays delivered.
+        status = case when d.status = 'delivered' then d.status else excluded.status end, attempts = excluded.attempts, next_attempt_at = excluded.next_attempt_at,
         has_actor = d.has_actor or excluded.has_actor, updated_at = now()
       returning d.id, d.event_id
     ), attempted as (

@@ -1,5 +1,6 @@
 /** Who gets the weekly mail, and the task that sends it once a week to each of them. */
 import { transactionWithOutbox } from '../actors/mailbox.ts'
+import type { ObjectActors } from '../actors/orphan-mailboxes.ts'
 import type { MaintenanceTask } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { weeklyMailMessages } from '../messages/weekly-mail.ts'
@@ -11,6 +12,8 @@ import * as store from './store.ts'
 import { createUnsubscribeLinks, type Wish } from './unsubscribe.ts'
 
 export type WeeklyMails = ReturnType<typeof createWeeklyMails>
+
+export const weeklyMailActors: ObjectActors = { kind: weeklyMailMessages.kind, known: store.knownMails }
 
 interface Member {
   readonly organizationId: string

@@ -33,6 +33,14 @@ export async function deleteWishById(sql: Query, organizationId: string, id: str
   await sql`delete from weekly_mail where organization_id = ${organizationId} and id = ${id}`
 }
 
+/** Those of the mails that are wanted, of any organization. */
+export async function knownMails(tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await tx<
+    { id: string }[]
+  >`select id from weekly_mail where id = any(${ids as string[]}::uuid[])`
+  return new Set(rows.map(({ id }) => id))
+}
+
 /** Takes up to `limit` mails that are due, and sets when the next ones are. Of several processes each takes others. */
 export function takeDue(tx: Tx, now: Date, nextAt: Date, limit: number) {
   return tx<{ id: string; organizationId: string }[]>`

@@ -198,6 +198,21 @@ describe('the weekly mail', () => {
     expect(rows).toHaveLength(0)
   })
 
+  test.each(['its setting', 'the membership'])('leaves no mailbox when it ends with %s', async (how) => {
+    const { sql } = server.database
+    const { userId, userToken } = await server.createUser(tenant.organizationId, 'viewer')
+    await set(server.as({ userToken }), true)
+    const [mail] = await sql<{ id: string }[]>`select id from weekly_mail where user_id = ${userId}`
+    await makeDue(userId)
+    await sendDue(server.deps)
+    const mailboxes = () => sql`select from actor_mailbox where key = ${`weekly_mail:${mail?.id}`}`
+    expect(await mailboxes()).toHaveLength(1)
+    await idle()
+    if (how === 'its setting') await set(server.as({ userToken }), false)
+    else await server.as({ apiKey: tenant.apiKey }).delete(`/v3/rest/members/${userId}`)
+    expect(await mailboxes()).toHaveLength(0)
+  })
+
   test('needs PUBLIC_BASE_URL', async () => {
     const plain = await startTestServer()
     try {

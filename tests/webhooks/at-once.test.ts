@@ -1,10 +1,12 @@
 /** Requests, turns and maintenance on one webhook at the same moment. Rows are held by hand, so that each order happens. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { orphanMailboxes } from '../../src/actors/orphan-mailboxes.ts'
 import type { Query, Tx } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
-import { webhookMailboxesChange } from '../../src/webhooks/mailboxes.ts'
+import { webhookErasure } from '../../src/webhooks/erasure.ts'
+import { deliveryActors } from '../../src/webhooks/maintenance.ts'
 import { eventually } from '../support/eventually.ts'
-import { createRecord, createSource } from '../support/feedback.ts'
+import { createRecord, createSource, field } from '../support/feedback.ts'
 import { type Client, startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 import { createWebhook, startReceiver, startSendingServer, WEBHOOKS } from '../support/webhooks.ts'
 
@@ -168,7 +170,10 @@ describe('a transaction that looked for webhooks before', () => {
   })
 })
 
-test('an event that two turns send is retried under the delivery that there is', async () => {
+test.each([
+  ['failed', 'is retried under the delivery that there is'],
+  ['delivered', 'stays delivered'],
+])('an event that two turns send, and one finds %s, %s', async (status) => {
   const sending = await startSendingServer()
   const receiver = startReceiver()
   const { apiKey } = await sending.createTenant()
@@ -188,12 +193,15 @@ test('an event that two turns send is retried under the delivery that there is',
   await asked.promise
   await sql`
     insert into webhook_delivery (id, organization_id, webhook_id, event_id, type, status, attempts)
-    select gen_random_uuid(), organization_id, ${id}, id, type, 'failed', 1 from webhook_event`
+    select gen_random_uuid(), organization_id, ${id}, id, type, ${status}, 1 from webhook_event`
   receiver.answer = () => new Response()
   answer.resolve(new Response(null, { status: 500 }))
+  await eventually(async () => (await sql`select from webhook_attempt`).length > 0)
   await eventually(
     async () => (await client.get(`${WEBHOOKS}/${id}/deliveries`)).body.data[0]?.status === 'delivered',
   )
+  await eventually(async () => (await sql`select from actor_message`).length === 0)
+  expect(receiver.received).toHaveLength(status === 'delivered' ? 1 : 2)
   expect(
     await sql`
       select key from actor_mailbox m
@@ -203,6 +211,31 @@ test('an event that two turns send is retried under the delivery that there is',
   ).toHaveLength(0)
   await sending.stop()
   await receiver.stop()
+})
+
+test('two erasures at once both find what the other one wrote', async () => {
+  const { client, organizationId } = await tenant()
+  await createWebhook(client, { url: URL })
+  await createRecord(client, await createSource(client), { fields: [field({ value: 'Ada and Bob' })] })
+  const { sql } = server.database
+  const erase = (tx: Tx, word: string) => {
+    const value = (data: unknown) => JSON.parse(JSON.stringify(data).replaceAll(word, '[erased]'))
+    const person = {
+      organizationId,
+      requestedAt: new Date(Date.now() + 60_000),
+      recordingIds: [],
+      eraser: { value },
+    }
+    return webhookErasure.step(tx, person as never, null, async () => {})
+  }
+  const commit = await hold((tx) => erase(tx, 'Ada'))
+  const second = transaction(sql, (tx) => erase(tx, 'Bob'))
+  await waiting(1, second)
+  await commit()
+  await second
+  const [event] = await sql<{ data: string }[]>`
+    select data::text as data from webhook_event where organization_id = ${organizationId}`
+  expect(event?.data).not.toMatch(/Ada|Bob/)
 })
 
 describe('no mailbox of a delivery stays', () => {
@@ -267,7 +300,7 @@ describe('no mailbox of a delivery stays', () => {
     const gone = crypto.randomUUID()
     await addMailbox(sql, gone)
     const keys = [present, gone].map((one) => `webhook_delivery:${one}`)
-    await transaction(sql, (tx) => webhookMailboxesChange.change(tx, [...keys, `webhook:${id}`]))
+    await transaction(sql, (tx) => orphanMailboxes([deliveryActors]).change(tx, [...keys, `webhook:${id}`]))
     expect(await mailboxes(gone)).toHaveLength(0)
     expect(await mailboxes(present)).toHaveLength(1)
   })
