@@ -10,7 +10,7 @@ import { docs } from './http/docs.ts'
 import { createHttpApp } from './http/http-app.ts'
 import { mediaRoutes } from './http/media.ts'
 import { mount } from './http/mount.ts'
-import { createFailureLimit, createLimit } from './http/rate-limit.ts'
+import { createFailureLimit, createLimit, createMeter } from './http/rate-limit.ts'
 import { mountWebsite, type WebsiteOptions } from './http/website-mount.ts'
 import { toolEndpoint } from './mcp/http/endpoint.ts'
 import { protectedResourceMetadata } from './mcp/http/metadata.ts'
@@ -38,6 +38,7 @@ export function createApp(
   const { config } = deps
   const bodies = createBodyBudget({ maxBytes: config.maxBodyBytesAtOnce, deadlineMs: config.bodyTimeoutMs })
   const { draining, warmedUp } = options
+  const forms = createMeter(deps, 'forms', config.rateLimits.forms, options.website?.windowSeconds)
   return createHttpApp(deps, draining)
     .use(healthRoutes({ ...deps, warmedUp, draining }))
     .use(docs({ ...deps, sent: EVENT_TYPES }))
@@ -50,10 +51,10 @@ export function createApp(
     .use(signInPages({ ...deps, ...features, bodies }))
     .use(unsubscribePages({ config, weeklyMails: features.weeklyMails }))
     .use(oauthPages({ ...deps, ...features, bodies }))
-    .use(widgetPages({ ...deps, ...features, bodies }))
+    .use(widgetPages({ ...deps, ...features, bodies, forms }))
     .use(consolePages(deps))
     .use(discovery(deps.config, features.content))
-    .use(mountWebsite(features.website, { ...deps, bodies, work: deps.requestWork }, options.website))
+    .use(mountWebsite(features.website, { ...deps, bodies, work: deps.requestWork, forms }, options.website))
     .use(
       mount(features.operations, {
         newId: deps.newId,

@@ -20,7 +20,10 @@ export const LIMIT_SETTINGS = {
   RATE_LIMIT_ASSISTANT: perMinute(30, 'Questions to the assistant for one client address a minute.'),
   RATE_LIMIT_WIDGET_KEY: perMinute(600, 'Requests with one publishable key a minute.'),
   RATE_LIMIT_WIDGET_ADDRESS: perMinute(60, 'Requests of one client address a minute with publishable keys.'),
-  RATE_LIMIT_FORMS: perMinute(20, 'Submitted forms for one client address a minute.'),
+  RATE_LIMIT_FORMS: perMinute(
+    20,
+    'Submitted forms for one client address a minute, by the website API and by the widget.',
+  ),
   RATE_LIMIT_SIGN_IN: perMinute(
     10,
     'Requests of one client address a minute that ask for a sign-in link by mail, use a link that does not work, start OpenID Connect, register an OAuth client, begin an authorization, or name a client whose metadata document must be fetched.',

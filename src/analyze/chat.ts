@@ -33,6 +33,9 @@ const Completion = Type.Object({
   choices: Type.Array(Type.Object({ message: Type.Object({ content: Type.String() }) }), { minItems: 1 }),
 })
 
+/** More than any model reads and writes for one question. A server that claims more may not stop the count for good. */
+const MAX_COUNTED_TOKENS = 100_000_000
+
 const Counted = Type.Object({ usage: Type.Object({ total_tokens: Type.Integer({ minimum: 0 }) }) })
 
 /**
@@ -47,7 +50,8 @@ export async function askChat<S extends TSchema>(
   maxTokens?: number,
 ): Promise<Static<S>> {
   const completion = parse(await post(options, bodyOf(options.model, question, maxTokens), signal))
-  if (Value.Check(Counted, completion)) question.onTokens?.(completion.usage.total_tokens)
+  if (Value.Check(Counted, completion))
+    question.onTokens?.(Math.min(completion.usage.total_tokens, MAX_COUNTED_TOKENS))
   if (!Value.Check(Completion, completion)) throw unusable('no choice')
   const answer = parse(completion.choices[0]!.message.content)
   if (!Value.Check(question.answer, answer)) throw unusable('content that does not match the schema')

@@ -31,6 +31,8 @@ export interface WebsiteOptions {
 type MountDeps = Pick<Deps, 'config' | 'redis' | 'clock' | 'errors' | 'log'> & {
   readonly bodies: BodyBudget
   readonly work: RequestWork
+  /** Counts forms, also those that the widget sends. */
+  readonly forms: Meter
 }
 type Arrived = Pick<Context, 'request' | 'set' | 'server'>
 
@@ -122,11 +124,11 @@ function createGate(deps: MountDeps, options: WebsiteOptions) {
 }
 
 function createMeters(deps: MountDeps, windowSeconds: number): Record<WebsiteLimit, Meter> {
-  const { websiteReads, assistant, forms } = deps.config.rateLimits
+  const { websiteReads, assistant } = deps.config.rateLimits
   return {
     reads: createMeter(deps, 'reads', websiteReads, windowSeconds),
     assistant: createMeter(deps, 'assistant', assistant, windowSeconds),
-    forms: createMeter(deps, 'forms', forms, windowSeconds),
+    forms: deps.forms,
   }
 }
 

@@ -1,7 +1,8 @@
 /**
  * `/widget/earshot.js`, and what this script sends: `POST /widget/feedback` and `POST /widget/forms/{form}`.
  *
- * A request passes in this order: limit of the client address (429) → key (401) → origin (403) → limit of the key (429) → body (415, 400).
+ * A request passes in this order: limit of the client address (429) → key (401) → origin (403) → limit of the key (429) → limit of forms (429)
+ * → body (415, 400).
  * Browsers do not let pages forge `Origin`, so a page elsewhere cannot use the key. Answers say nothing about what is stored, so
  * every page may read them.
  */
@@ -10,7 +11,7 @@ import type { Deps } from '../container.ts'
 import type { BodyBudget } from '../http/body-budget.ts'
 import { clientIp, countingKey, trustedProxies } from '../http/client-ip.ts'
 import { representation } from '../http/openapi/representation.ts'
-import { createCounter } from '../http/rate-limit.ts'
+import { createCounter, type Meter } from '../http/rate-limit.ts'
 import { readBytes } from '../http/read-body.ts'
 import type { Authentication, PagePrincipal } from '../identity/authentication.ts'
 import { asCaller } from '../platform/concurrency/caller.ts'
@@ -45,6 +46,8 @@ type WidgetWebDeps = Pick<Deps, 'config' | 'redis' | 'clock' | 'log'> & {
   readonly bodies: BodyBudget
   readonly identity: Pick<Authentication, 'byPublishableKey'>
   readonly widget: Widget
+  /** Counts the forms of a client address, together with those of the website API. */
+  readonly forms: Pick<Meter, 'count'>
 }
 type Arrived = Pick<Context, 'request' | 'server' | 'set'>
 const HIDDEN = { parse: 'none', detail: { hide: true } } as const
@@ -58,9 +61,14 @@ export function widgetPages(deps: WidgetWebDeps) {
     'access-control-allow-origin': '*',
     'cross-origin-resource-policy': 'cross-origin',
   })
-  const receive = async (arrived: Arrived, use: (page: PagePrincipal, body: unknown) => Promise<void>) => {
+  const receive = async (
+    arrived: Arrived,
+    use: (page: PagePrincipal, body: unknown) => Promise<void>,
+    count?: Meter['count'],
+  ) => {
     Object.assign(arrived.set.headers, ANY_PAGE)
     const page = await admit(arrived)
+    Object.assign(arrived.set.headers, await count?.(admit.clientOf(arrived)))
     await deps.bodies.lease(page.organizationId, async (lease) => {
       assertJson(arrived.request)
       const body = parseJson(await readBytes(arrived.request, MAX_BYTES, lease))
@@ -88,7 +96,7 @@ export function widgetPages(deps: WidgetWebDeps) {
     .all('/widget/feedback', refuse, HIDDEN)
     .post(
       '/widget/forms/:form',
-      (arrived) => receive(arrived, (_, body) => widget.form(arrived.params.form, body)),
+      (arrived) => receive(arrived, (_, body) => widget.form(arrived.params.form, body), deps.forms.count),
       HIDDEN,
     )
     .all('/widget/forms/:form', refuse, HIDDEN)
@@ -100,10 +108,13 @@ function createAdmission({ identity, ...deps }: WidgetWebDeps) {
   const countAddress = createCounter(deps, 'widget-address', widgetAddress)
   const countKey = createCounter(deps, 'widget-key', widgetKey)
   const isTrusted = trustedProxies(deps.config.trustedProxies)
-  return async ({ request, server, set }: Arrived): Promise<PagePrincipal> => {
+  const clientOf = ({ request, server }: Arrived): string => {
     const address = clientIp(server?.requestIP(request)?.address ?? null, request.headers, isTrusted)
-    const headers = await countAddress(address === null ? 'ip:unknown' : `ip:${countingKey(address)}`)
-    Object.assign(set.headers, headers)
+    return address === null ? 'ip:unknown' : `ip:${countingKey(address)}`
+  }
+  const admit = async (arrived: Arrived): Promise<PagePrincipal> => {
+    const { request, set } = arrived
+    Object.assign(set.headers, await countAddress(clientOf(arrived)))
     const page = await identity.byPublishableKey(request.headers.get(KEY) ?? '')
     if (page === null)
       throw new AppError(
@@ -116,6 +127,7 @@ function createAdmission({ identity, ...deps }: WidgetWebDeps) {
     await countKey(page.keyId)
     return page
   }
+  return Object.assign(admit, { clientOf })
 }
 
 function assertJson(request: Request): void {

@@ -159,11 +159,16 @@ test.each([
   expect(await tokens(application.organizationId)).toBeWithin(1_000, 3_000)
 })
 
-test('a server that claims any number of tokens stops only the organization that asked', async () => {
-  reported = { total_tokens: Number.MAX_SAFE_INTEGER }
-  const [one, other] = [await createApplication(database.sql), await createApplication(database.sql)]
-  const actor = analysisActor(depsOf())
-  const [first, second, foreign] = [await stored(one), await stored(one), await stored(other)]
-  for (const id of [first, second, foreign]) await analyse(actor, id)
-  expect([await readBy(second), await readBy(foreign)]).toEqual([['builtin'], ['small']])
-})
+test.each([Number.MAX_SAFE_INTEGER, 1e300])(
+  'a server that claims any number of tokens stops only the organization that asked: %d',
+  async (claimed) => {
+    reported = { total_tokens: claimed }
+    const [one, other] = [await createApplication(database.sql), await createApplication(database.sql)]
+    const actor = analysisActor(depsOf())
+    const [first, second, foreign] = [await stored(one), await stored(one), await stored(other)]
+    for (const id of [first, second, foreign]) await analyse(actor, id)
+    expect(await readBy(first)).toEqual(['small'])
+    expect([await readBy(second), await readBy(foreign)]).toEqual([['builtin'], ['small']])
+    expect(await tokens(one.organizationId)).toBeLessThanOrEqual(100_000_000)
+  },
+)

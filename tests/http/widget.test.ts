@@ -333,3 +333,21 @@ test('limits count by address, whatever the key, and by key, whatever the addres
     await limited.stop()
   }
 })
+
+test('forms of the widget and of the website API count together for an address', async () => {
+  const limited = await startTestServer({ beside: server, env: { RATE_LIMIT_FORMS: '2' } })
+  try {
+    const page = await openPage(limited)
+    const form = { email: 'a@example.com' }
+    const ofWidget = () => page.send('forms/mobile-reminder', form)
+    expect((await ofWidget()).status).toBe(202)
+    expect((await limited.as('nobody').post('/api/mobile-reminder', form)).status).toBe(200)
+    const refused = await ofWidget()
+    expect([refused.status, refused.headers.get('ratelimit-policy')]).toEqual([429, '"forms";q=2;w=60'])
+    expect(refused.headers.get('access-control-allow-origin')).toBe('*')
+    const feedback = { session: 's', message: 'm', rating: 'positive' }
+    expect((await page.send('feedback', feedback)).status).toBe(202)
+  } finally {
+    await limited.stop()
+  }
+})

@@ -21,9 +21,12 @@ export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(val
 export const textOf = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' ? value : null
 
+/** A session sums them. More than any program counts in one message. */
+const MAX_TOKENS = 10_000_000_000
+
 /** A number of tokens; 0 for anything else. */
 export const tokensOf = (value: unknown): number =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0
+  typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= MAX_TOKENS ? value : 0
 
 /** RFC 3339 in UTC; null for anything else. */
 export const timeOf = (value: unknown): string | null => (typeof value === 'string' ? toUtc(value) : null)
