@@ -2,7 +2,7 @@
  * Every pair of operations that touch the same kind of object is sent at once, through two services on one database, with random offsets. No
  * answer is 500, PostgreSQL finds no deadlock, and afterwards every rule between rows holds.
  */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { type Change, changesOf, Objects, pairsOf, sendChange } from '../support/at-once.ts'
 import { deadlocks } from '../support/deadlocks.ts'
 import { brokenRules } from '../support/invariants.ts'
@@ -12,6 +12,7 @@ import { rounds } from '../support/rounds.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
 const ROUNDS = rounds(1, 60)
+setDefaultTimeout(rounds(300_000, 3_600_000))
 /** Pairs under way at a time. Each has an organization of its own. */
 const AT_ONCE = 6
 const LONGEST_OFFSET_MS = 8
