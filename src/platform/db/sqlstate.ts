@@ -81,7 +81,8 @@ export function isForeignKeyViolation(error: unknown, constraint?: string): bool
 export function missingRowOf<Table extends string>(error: unknown, tables: readonly Table[]): Table | null {
   if (!isForeignKeyViolation(error)) return null
   const { detail = '', table_name: child = '' } = error as { detail?: string; table_name?: string }
-  const words = new Set(detail.replace(/\(.*\)=\(.*\)/, '').match(/\w+/g) ?? [])
+  // Behind the columns and their values, which may name tables, too.
+  const words = new Set(detail.slice(detail.lastIndexOf(')') + 1).match(/\w+/g) ?? [])
   // The deletion of a row that is still referred to names the table that refers to it.
   return tables.find((table) => words.has(table) && table !== child) ?? null
 }
