@@ -44,7 +44,7 @@ export function createHttpApp(deps: HttpDeps, draining?: AbortSignal) {
     })
       .wrap((next) => (request: Request) => {
         completeAddress(request)
-        const answer = paced(next(request) as never)
+        const answer = guarded(paced(next(request) as never))
         const complete = request.method === 'HEAD' ? dated(answer, deps) : answer
         return draining === undefined ? complete : closing(complete, draining)
       })
@@ -99,6 +99,16 @@ function createPace() {
   return (answer: Response | Promise<Response>) => (answer instanceof Promise ? settle(answer) : answer)
 }
 
+/** Of answers without a policy of their own: where a browser shows one as a page, it loads and runs nothing, and no page frames it. */
+const POLICY = { 'content-security-policy': "default-src 'none'; frame-ancestors 'none'" } as const
+
+function guarded(answer: Response | Promise<Response>): Response | Promise<Response> {
+  if (answer instanceof Promise) return answer.then(guarded)
+  for (const [name, value] of Object.entries(POLICY))
+    if (!answer.headers.has(name)) answer.headers.set(name, value)
+  return answer
+}
+
 /** The runtime adds `Date` (RFC 9110, section 6.6.1) to every answer except those to HEAD. */
 async function dated(answer: Response | Promise<Response>, { clock }: HttpDeps): Promise<Response> {
   const response = await answer
@@ -126,6 +136,6 @@ function fallbackResponse(error: Error, { log, newId }: HttpDeps): Response {
   const body = { statusCode: 500, error: 'Internal Server Error', code: 'internal_error', requestId }
   return new Response(JSON.stringify(body), {
     status: 500,
-    headers: { 'content-type': 'application/json', [REQUEST_ID_HEADER]: requestId },
+    headers: { 'content-type': 'application/json', [REQUEST_ID_HEADER]: requestId, ...POLICY },
   })
 }
