@@ -25,8 +25,8 @@ const TEST_TIMEOUT_MS = 300_000
 const SLOWEST = 10
 /** Test files at a time: one more than there are cores, since each waits for a server, a process or a clock now and then. */
 const TOGETHER = availableParallelism() + 1
-/** These measure how long something takes. They run one after another when the others have ended, which would disturb them. */
-const MEASURING = /^tests\/budget\//
+/** These measure how long something takes, or what a neighbour notices. They run one after another when the others have ended, which would disturb them. */
+const MEASURING = /^tests\/(?:budget|neighbours)\//
 
 /** Test files whose path contains one of the filters; all without filters. Relative to `root`, sorted. */
 export function selectTests(root: string, filters: readonly string[]): readonly string[] {

@@ -108,10 +108,13 @@ test('a change that waits too long for a lock is 503, as are those behind it, an
   const other = await createRecording(client)
   const change = (id: string) => client.patch(`${RECORDINGS}/${id}`, { displayName: 'Changed' })
   const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
+  const { promise: isHeld, resolve: hold } = Promise.withResolvers<void>()
   const held = server.database.sql.begin(async (tx) => {
     await tx`select 1 from recording where id = ${recordingId} for update`
+    hold()
     await isReleased
   })
+  await isHeld
   const waiting = Array.from({ length: 12 }, () => change(recordingId))
   expect((await change(other.id)).status).toBe(200)
   for (const { status, body, headers } of await Promise.all(waiting)) {
