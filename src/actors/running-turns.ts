@@ -9,14 +9,14 @@ export type RunningTurn = readonly [key: string, seq: number, epoch: number]
 export async function runningTurns(
   query: Query,
   organizationId: string,
-  except: ActorKey,
+  except: ActorKey | null,
 ): Promise<readonly RunningTurn[]> {
   const rows = await query<{ key: string; seq: number; epoch: number }[]>`
     select m.key, min(m.seq) as seq, b.epoch
     from actor_message m
     join actor_mailbox b on b.key = m.key
     where m.organization_id in (${organizationId}, ${NO_ORGANIZATION})
-      and m.key <> ${except}
+      and m.key is distinct from ${except}::text
       and b.owner is not null
     group by m.key, b.epoch`
   return rows.map(({ key, seq, epoch }) => [key, seq, epoch])

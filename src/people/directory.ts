@@ -10,10 +10,11 @@ import type { Deps } from '../container.ts'
 import { erasureMessages } from '../messages/erasure.ts'
 import type { Alongside } from '../platform/db/alongside.ts'
 import { withinReach } from '../platform/db/bounded-scan.ts'
+import { databaseTime } from '../platform/db/database-time.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
-import { findByFormerEmails, lockAlone, shareLock } from './alias.store.ts'
+import { findByFormerEmails, lockAlone } from './alias.store.ts'
 import * as store from './directory.store.ts'
 import { termsOf } from './erasure.rules.ts'
 import { type Erasure, findErasure, insertErasure } from './erasure.store.ts'
@@ -22,6 +23,7 @@ import { listAliases, listMoving } from './merge.store.ts'
 import { type Merge, type Mover, mergePeople } from './merge.ts'
 import type { PutPerson } from './model.ts'
 import { type CompanyInput, decideCompany, personDraft } from './rules.ts'
+import { erasedAmong } from './running-erasures.ts'
 
 export type { PersonRef, PersonRow } from './directory.store.ts'
 export type { Erasure } from './erasure.store.ts'
@@ -42,13 +44,17 @@ export type DirectoryDeps = Pick<Deps, 'sql' | 'reads' | 'newId' | 'log' | 'noti
 export function createDirectory(deps: DirectoryDeps) {
   const { sql, reads, newId, log, notifier } = deps
   return {
-    /** Finds by address (case-insensitively) or inserts. An absent member keeps its value, null clears it. @throws AppError 400 */
+    /**
+     * Finds by address (case-insensitively) or inserts. An absent member keeps its value, null clears it.
+     * @throws AppError 400; 404 `person_not_found` if the person is erased since the transaction began
+     */
     async put(organizationId: string, body: PutPerson): Promise<store.PersonRow> {
       const { company, ...person } = personDraft(body)
       return transaction(sql, async (tx) => {
         const companyId = company == null ? company : await resolveCompany(tx, organizationId, company)
         const write = { ...person, publicId: newId(), companyId }
-        await shareLock(tx, organizationId)
+        const erased = await erasedAmong(tx, organizationId, [write.email], new Date(await databaseTime(tx)))
+        if (erased.size > 0) return noPerson()
         const [kept] = await findByFormerEmails(tx, organizationId, [write.email])
         return kept === undefined
           ? store.putPerson(tx, organizationId, write)

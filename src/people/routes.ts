@@ -49,7 +49,8 @@ const putPerson = (directory: Directory) =>
     summary: 'Create or update a person',
     description:
       'Finds the person in the organization by `email` (case-insensitively) or creates one. An absent member keeps its value; `null` ' +
-      'clears a name or the company. A new person is `external` by default. The answer is 200 in both cases.',
+      'clears a name or the company. A new person is `external` by default. The answer is 200 in both cases. A request that arrived before ' +
+      'the erasure of this person, and is processed after it, is 404.',
     access: 'organization',
     limit: 'feedback',
     body: PutPerson,
@@ -61,6 +62,7 @@ const putPerson = (directory: Directory) =>
       company: { name: 'Example', domain: 'example.com' },
     },
     success: { status: 200, description: 'The stored person', schema: Person },
+    errors: [NOT_FOUND],
     async handler({ principal, body }) {
       return ok(resourceOf(await directory.put(principal.organizationId, await body())))
     },

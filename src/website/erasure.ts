@@ -3,8 +3,11 @@
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { deleteActors } from '../actors/mailbox.ts'
+import { type RunningTurn, runningTurns, stillRunning } from '../actors/running-turns.ts'
+import { NO_ORGANIZATION } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { formMessages } from '../messages/form.ts'
+import { countOpen, openTransactions } from '../platform/db/open-transactions.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { mailIds } from './mails.ts'
 import { deleteSubmissions } from './store.ts'
@@ -15,22 +18,51 @@ export interface ErasedSubmissions {
   readonly mails: number
 }
 
-/** Deletes every submission with this address (case-insensitively), its unsent mails and its mail files. */
-export async function eraseSubmissions(
-  { sql, config }: Pick<Deps, 'sql' | 'config'>,
-  email: string,
-): Promise<ErasedSubmissions> {
-  const ids = await transaction(sql, async (tx) => {
-    const deleted = await deleteSubmissions(tx, email.trim())
-    await deleteActors(
+type ErasureDeps = Pick<Deps, 'sql' | 'config' | 'clock'>
+
+/**
+ * Deletes every submission with this address (case-insensitively), its unsent mails and its mail files. A submission that is being stored
+ * is awaited, and so is a mail that is being written.
+ */
+export async function eraseSubmissions(deps: ErasureDeps, email: string): Promise<ErasedSubmissions> {
+  const { sql, config } = deps
+  const ids: string[] = []
+  for (let isAgain = false; ; isAgain = true) {
+    const deleted = await transaction(sql, (tx) => deleteSubmissions(tx, email.trim()))
+    ids.push(...deleted)
+    if (isAgain && deleted.length === 0) break
+    await othersEnded(deps, ids)
+  }
+  await transaction(sql, (tx) =>
+    deleteActors(
       tx,
-      deleted.map((id) => formMessages.key(id)),
-    )
-    return deleted
-  })
+      ids.map((id) => formMessages.key(id)),
+    ),
+  )
   const files = ids.flatMap(mailIds).map((id) => join(config.dataDir, 'mail', `${id}.eml`))
   const removed = await Promise.all(files.map(removeFile))
   return { submissions: ids.length, mails: removed.filter(Boolean).length }
+}
+
+const PAUSE_MS = 50
+/** A transaction that has not written in this time stores no submission. A backup is one that only reads. */
+const LONGEST_READ_MS = 60_000
+
+/** Waits for the transactions and for the mails of these submissions that have begun. */
+async function othersEnded({ sql, clock }: ErasureDeps, ids: readonly string[]): Promise<void> {
+  const since = clock.now().getTime()
+  const mine = new Set<string>(ids.map((id) => formMessages.key(id)))
+  const transactions = await openTransactions(sql)
+  let turns: readonly RunningTurn[] = (await runningTurns(sql, NO_ORGANIZATION, null)).filter(([key]) =>
+    mine.has(key),
+  )
+  for (;;) {
+    const { open, writing } = await countOpen(sql, transactions)
+    turns = await stillRunning(sql, turns)
+    const waitedMs = clock.now().getTime() - since
+    if (writing === 0 && turns.length === 0 && (open === 0 || waitedMs >= LONGEST_READ_MS)) return
+    await Bun.sleep(PAUSE_MS)
+  }
 }
 
 async function removeFile(path: string): Promise<boolean> {

@@ -3,38 +3,56 @@
  * is stored after the erasure has been everywhere once. Rows are held by locks, and turns are held up. When everything is quiet, neither
  * a table nor a file of the service contains the person's words.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { createRuntime, type Runtime } from '../../src/actors/runtime.ts'
 import type { ActorDefinition } from '../../src/actors/types.ts'
+import { wakeDueSources } from '../../src/importers/sources/maintenance.ts'
 import { valueErasure } from '../../src/metadata/erasure.ts'
+import { lockCompanies } from '../../src/people/directory.store.ts'
 import { createEraser } from '../../src/people/erasure.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
+import { createMailer } from '../../src/platform/mail/create.ts'
 import { recordingActor } from '../../src/recordings/actor.ts'
 import { transcriptionActor } from '../../src/transcribe/actor.ts'
+import { formActor } from '../../src/website/actor.ts'
+import { eraseSubmissions } from '../../src/website/erasure.ts'
 import { QUICK } from '../support/actors.ts'
 import { type Agent, assistantMessage, INGEST, openAgent, userMessage } from '../support/agents.ts'
 import { insertSession } from '../support/agents-http.ts'
 import { SESSIONS, sendSessionFile } from '../support/coding-sessions.ts'
 import { erasureEnd, hold, passedOnce, requestErasure, whereFound } from '../support/erasure.ts'
 import { eventually } from '../support/eventually.ts'
-import { createSource, PEOPLE, putPerson } from '../support/feedback.ts'
+import {
+  type FakeHelpDesk,
+  fakeConversation,
+  startFakeChatwoot,
+  startFakeIntercom,
+} from '../support/fake-help-desks.ts'
+import { AGENT_EMAIL, API_TOKEN, fakeTicket, startFakeZendesk } from '../support/fake-zendesk.ts'
+import { createSource, field, PEOPLE, putPerson, recordsOf } from '../support/feedback.ts'
 import { importIn, importsOf, uploadCsv } from '../support/feedback-imports.ts'
+import { wav } from '../support/media.ts'
+import { hasten, joinMeeting, RECORDER_ENV, startChecks } from '../support/meetings.ts'
+import { createMemoryRecorder } from '../support/memory-recorder.ts'
 import { requestOf, span, TRACES } from '../support/otlp.ts'
 import { createCanonicalField, createRecording, RECORDINGS, utterance } from '../support/recordings.ts'
 import { rounds } from '../support/rounds.ts'
-import { type Client, startTestServer, type TestServer } from '../support/server.ts'
+import { type Answer, type Client, startTestServer, type TestServer } from '../support/server.ts'
 import { createTestUpload, noise } from '../support/uploads.ts'
 import { openPage } from '../support/widget.ts'
 
+setDefaultTimeout(60_000)
+
 let server: TestServer
+const recorder = createMemoryRecorder()
 const runtimes: Runtime[] = []
 
 beforeAll(async () => {
-  server = await startTestServer()
+  server = await startTestServer({ env: { ...RECORDER_ENV, OUTBOUND_ALLOW: '127.0.0.0/8' }, recorder })
 })
 afterAll(async () => {
   await stopWorkers()
@@ -68,12 +86,12 @@ interface Case {
 let cases = 0
 
 /** An organization with a person whose words occur nowhere else. */
-async function openCase(opened?: Agent): Promise<Case> {
+async function openCase(opened?: Agent, address?: string): Promise<Case> {
   const agent = opened ?? (await openAgent(server))
   const key = server.as({ apiKey: agent.tenant.apiKey })
   const n = cases++
   const [first, last, mail] = [`Qzfirst${n}x`, `Qzlast${n}x`, `qzmail${n}x`]
-  const email = `${mail}@example.com`
+  const email = address ?? `${mail}@example.com`
   const person = await putPerson(key, { email, first_name: first, last_name: last })
   const webhook = { url: 'https://example.com/', types: ['*'], enabled: false }
   expect((await key.post('/v3/rest/webhooks', webhook)).status).toBe(201)
@@ -98,6 +116,57 @@ async function endsClean(one: Case, erasureId: string): Promise<void> {
 const gate = () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   return { opened: promise, open: resolve }
+}
+
+/** Sends the form, which waits for another submission with the same address. */
+async function formInFlight(one: Case, send: (body: object) => Promise<Answer>): Promise<void> {
+  const held = await hold(
+    server.database.sql,
+    (tx) => tx`
+      insert into form_submission (id, form, email, fields) values (${newId()}, 'builder-waitlist', ${one.email}, '{}')`,
+  )
+  const sent = send({ name: `${one.first} ${one.last}`, email: one.email })
+  await held.blocks()
+  const erased = eraseSubmissions(server.deps, one.email)
+  await Promise.race([erased, Bun.sleep(300)])
+  await held.release()
+  expect((await sent).status).toBeLessThan(300)
+  await erased
+  await work(actorsOf('form'))
+  const id = await requestErasure(one.key, one.person.id)
+  await work(actorsBut('form'))
+  await endsClean(one, id)
+}
+
+/** Imports a conversation, whose messages are asked for when the erasure begins. */
+async function importInFlight(
+  desk: { readonly url: string; stop(): Promise<void> },
+  settings: object,
+  say: (one: Case) => void,
+  holdUp: (asked: () => void, answered: Promise<void>) => void,
+): Promise<void> {
+  const one = await openCase(undefined, 'ada@example.com')
+  say(one)
+  const [asked, answered] = [gate(), gate()]
+  holdUp(asked.open, answered.opened)
+  try {
+    const sources = `/v3/rest/agent-applications/${one.agent.applicationId}/import-sources`
+    const body = { url: desk.url, since: '2026-01-01T00:00:00Z', ...settings }
+    const created = await one.key.post(sources, body)
+    expect(created.status).toBe(201)
+    await work(actorsOf('import-source'))
+    await wakeDueSources(server.deps)
+    await asked.opened
+    const id = await requestErasure(one.key, one.person.id)
+    await work(actorsBut('import-source'))
+    await passedOnce(server, id)
+    answered.open()
+    await eventually(async () => (await one.key.get(`${sources}/${created.body.id}`)).body.messages > 0)
+    await endsClean(one, id)
+  } finally {
+    answered.open()
+    await desk.stop()
+  }
 }
 
 const ways: Readonly<Record<string, () => Promise<void>>> = {
@@ -384,6 +453,214 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
     await work(server.features.actors)
     await endsClean(one, id)
   },
+
+  async 'a person who is put'() {
+    const one = await openCase()
+    const held = await hold(server.database.sql, (tx) => lockCompanies(tx, one.agent.organizationId))
+    const company = { name: 'Unknown', domain: 'unknown.example' }
+    const person = { email: one.email, first_name: one.first, last_name: one.last, company }
+    const sent = one.key.put(PEOPLE, person)
+    await held.blocks()
+    const id = await requestErasure(one.key, one.person.id)
+    await work(actorsOf('erasure'))
+    await passedOnce(server, id)
+    await held.release()
+    const { status, body } = await sent
+    expect([status, body.code]).toEqual([404, 'person_not_found'])
+    await work(actorsBut('erasure'))
+    await endsClean(one, id)
+  },
+
+  async 'a feedback record'() {
+    const one = await openCase()
+    const sourceId = await createSource(one.key)
+    const held = await hold(
+      server.database.sql,
+      (tx) => tx`
+        insert into feedback_record (organization_id, feedback_source_id, external_id, display_ts, fields)
+        values (${one.agent.organizationId}, ${sourceId}, 'late', now(), '[]')`,
+    )
+    const sent = one.key.post(recordsOf(sourceId), {
+      external_id: 'late',
+      person_id: one.person.id,
+      display_ts: '2026-01-02T09:00:00Z',
+      fields: [field({ value: `I am ${one.first} ${one.last}` })],
+    })
+    await held.blocks()
+    const erasing = requestErasure(one.key, one.person.id)
+    // Either it was accepted, or it waits for the record.
+    await Promise.race([erasing, Bun.sleep(100)])
+    await held.release()
+    expect([201, 404]).toContain((await sent).status)
+    const id = await erasing
+    await work(server.features.actors)
+    await endsClean(one, id)
+  },
+
+  async 'a recording by its URL, which is being fetched'() {
+    const one = await openCase()
+    const [asked, answered] = [gate(), gate()]
+    const origin = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      async fetch() {
+        asked.open()
+        await answered.opened
+        const disposition = `attachment; filename="${one.first} ${one.last}.wav"`
+        return new Response(wav(1), {
+          headers: { 'content-type': 'audio/wav', 'content-disposition': disposition },
+        })
+      },
+    })
+    try {
+      const { id: recordingId } = await createRecording(one.key, {
+        displayName: `Call with ${one.first}`,
+        assetUrl: `http://127.0.0.1:${origin.port}/${one.first}-${one.last}.wav?of=${encodeURIComponent(one.email)}`,
+        participants: [{ speaker: 0, email: one.email }],
+      })
+      await work(actorsOf('recording'))
+      await asked.opened
+      const id = await requestErasure(one.key, one.person.id)
+      await work(actorsBut('recording'))
+      await passedOnce(server, id)
+      answered.open()
+      await endsClean(one, id)
+      const { body } = await one.key.get(`${RECORDINGS}/${recordingId}`)
+      expect([body.asset.status, body.displayName]).toEqual(['completed', 'Call with [erased]'])
+    } finally {
+      answered.open()
+      await origin.stop(true)
+    }
+  },
+
+  async 'a transcript of a meeting, which the recorder has answered'() {
+    const one = await openCase()
+    const user = server.as({ userToken: one.agent.tenant.userToken })
+    const { id: joinId, recordingId } = await joinMeeting(user, { displayName: `Call with ${one.first}` })
+    await one.key.patch(`${RECORDINGS}/${recordingId}`, { participants: [{ speaker: 7, email: one.email }] })
+    const checks = startChecks(server)
+    const [asked, answered] = [gate(), gate()]
+    try {
+      await work(actorsOf('meeting'))
+      const bot = await eventually(() => recorder.botOf(joinId))
+      const text = `This is ${one.first} ${one.last}.`
+      bot.transcript = [{ speaker: `${one.first} ${one.last}`, startSec: 0, endSec: 1, text }]
+      const [joinedAt, endedAt] = [new Date('2026-01-02T09:00:00Z'), new Date('2026-01-02T09:30:00Z')]
+      recorder.after = async (operation) => {
+        if (operation !== 'transcript') return
+        asked.open()
+        await answered.opened
+      }
+      bot.report = { state: 'ended', hasMedia: false, joinedAt, endedAt }
+      const isAsked = asked.opened.then(() => true)
+      await eventually(async () => {
+        await hasten(server, joinId)
+        return Promise.race([isAsked, Bun.sleep(50).then(() => false)])
+      })
+      const id = await requestErasure(one.key, one.person.id)
+      await work(actorsBut('meeting'))
+      await passedOnce(server, id)
+      answered.open()
+      await eventually(
+        async () =>
+          (await one.key.get(`${RECORDINGS}/${recordingId}`)).body.transcript.status === 'completed',
+      )
+      await endsClean(one, id)
+      const { body } = await one.key.get(`${RECORDINGS}/${recordingId}/transcript`)
+      expect(JSON.stringify(body)).toContain('This is [erased].')
+    } finally {
+      answered.open()
+      await checks.stop()
+    }
+  },
+
+  async 'a form of the website'() {
+    const one = await openCase()
+    await formInFlight(one, (body) => server.as('nobody').post('/api/builder-waitlist', body))
+  },
+
+  async 'a form of the widget'() {
+    const page = await openPage(server)
+    const one = await openCase(page.agent)
+    await formInFlight(one, (body) => page.send('forms/builder-waitlist', body))
+  },
+
+  async 'a form whose mail is being written'() {
+    const one = await openCase()
+    const [asked, answered] = [gate(), gate()]
+    const mailer = createMailer(server.deps.config)
+    const slow: typeof mailer = {
+      ...mailer,
+      async send(mail, signal) {
+        asked.open()
+        await answered.opened
+        return mailer.send(mail, signal)
+      },
+    }
+    const form = { name: `${one.first} ${one.last}`, email: one.email }
+    expect((await server.as('nobody').post('/api/builder-waitlist', form)).status).toBe(200)
+    await work([formActor(server.deps, slow)])
+    await asked.opened
+    const erased = eraseSubmissions(server.deps, one.email)
+    await Promise.race([erased, Bun.sleep(300)])
+    answered.open()
+    expect(await erased).toEqual({ submissions: 1, mails: 1 })
+    const id = await requestErasure(one.key, one.person.id)
+    await work(actorsBut('form'))
+    await endsClean(one, id)
+  },
+
+  async 'a conversation of Zendesk, which is being read'() {
+    const desk = startFakeZendesk()
+    await importInFlight(
+      desk,
+      { provider: 'zendesk', account: AGENT_EMAIL, secret: API_TOKEN },
+      ({ first, last }) => {
+        const ticket = fakeTicket(2)
+        const comments = ticket.comments.map((one) => ({ ...one, body: `${one.body} of ${first} ${last}` }))
+        desk.tickets.push({ ...ticket, comments })
+      },
+      (asked, answered) => {
+        desk.intercept = async (path) => {
+          if (!path.endsWith('/comments.json')) return null
+          asked()
+          await answered
+          return null
+        }
+      },
+    )
+  },
+
+  async 'a conversation of Intercom, which is being read'() {
+    await importFromDesk(startFakeIntercom())
+  },
+
+  async 'a conversation of Chatwoot, which is being read'() {
+    await importFromDesk(startFakeChatwoot())
+  },
+}
+
+async function importFromDesk(desk: FakeHelpDesk): Promise<void> {
+  await importInFlight(
+    desk,
+    desk.settings,
+    ({ first, last }) => {
+      const conversation = fakeConversation(2)
+      const messages = conversation.messages.map((one) => ({
+        ...one,
+        text: `${one.text} of ${first} ${last}`,
+      }))
+      desk.conversations.push({ ...conversation, messages })
+    },
+    (asked, answered) => {
+      desk.intercept = async (path) => {
+        if (!path.startsWith(desk.pathOf(2))) return null
+        asked()
+        await answered
+        return null
+      }
+    },
+  )
 }
 
 async function deleteGarbage(): Promise<void> {

@@ -29,7 +29,7 @@ export interface FakeHelpDesk {
   /** An answer that asks for a pause of so many seconds. */
   limited(seconds: number): Response
   /** Answers instead of the account where it returns an answer. */
-  intercept: (path: string) => Response | null
+  intercept: (path: string) => Response | Promise<Response | null> | null
   stop(): Promise<void>
 }
 
@@ -65,7 +65,7 @@ function start(account: Account): FakeHelpDesk {
     async fetch(request) {
       const url = new URL(request.url)
       requests.push(`${request.method} ${url.pathname}${url.search}`)
-      const instead = fake.intercept(url.pathname)
+      const instead = await fake.intercept(url.pathname)
       if (instead !== null) return instead
       if (!account.isAllowed(request.headers)) return Response.json({ error: 'no' }, { status: 401 })
       return account.answer(url, request.method, await request.text(), conversations)

@@ -108,7 +108,8 @@ async function readingOf(
     provider,
     http,
     agentKey,
-    append: (principal, readBody) => withPermit(transactions, turn.signal, () => append(principal, readBody)),
+    append: (principal, readBody, receivedAt) =>
+      withPermit(transactions, turn.signal, () => append(principal, readBody, receivedAt)),
     isOver: () => clock.now().getTime() >= until,
   })
 }

@@ -2,6 +2,7 @@
 import type { LongTurn } from '../../actors/types.ts'
 import type { Ingest } from '../../agents/ingest/service.ts'
 import type { AppendRequest } from '../../agents/request-model.ts'
+import { databaseTime } from '../../platform/db/database-time.ts'
 import { AppError } from '../../platform/errors.ts'
 import { type Refusal, sendConversation } from '../append-requests.ts'
 import { SourceError, type SourceHttp } from '../providers/http.ts'
@@ -28,7 +29,9 @@ export interface ReadingOptions {
 }
 
 export interface Reading extends ReadingOptions {
-  readonly store: (conversation: ImportedConversation) => Promise<Stored>
+  readonly store: (conversation: ImportedConversation, receivedAt: string) => Promise<Stored>
+  /** By the clock of the database. */
+  readonly now: () => Promise<string>
 }
 
 interface Stored {
@@ -40,7 +43,11 @@ interface Stored {
 class Deleted extends Error {}
 
 export function createReading(options: ReadingOptions): Reading {
-  return { ...options, store: (conversation) => storeConversation(options, conversation) }
+  return {
+    ...options,
+    store: (conversation, receivedAt) => storeConversation(options, conversation, receivedAt),
+    now: () => options.turn.read(databaseTime),
+  }
 }
 
 /** @returns true if nothing newer is known. @throws SourceError; SourcePause */
@@ -100,9 +107,11 @@ function isLeftOut({ source }: Reading, reason: unknown): boolean {
   return reason instanceof SourceError && reason.code === 'unexpected_answer' && source.failures >= ATTEMPTS
 }
 
-async function readItem({ provider, http, store }: Reading, item: Item): Promise<Stored | null> {
+/** What the provider answers counts as received when it was asked: an erasure that began meanwhile erases it. */
+async function readItem({ provider, http, store, now }: Reading, item: Item): Promise<Stored | null> {
+  const askedAt = await now()
   const conversation = await provider.conversation(http, item)
-  return conversation === null ? null : store(conversation)
+  return conversation === null ? null : store(conversation, askedAt)
 }
 
 async function record(
@@ -119,6 +128,7 @@ async function record(
 async function storeConversation(
   { turn, ref, source, agentKey, append }: ReadingOptions,
   conversation: ImportedConversation,
+  receivedAt: string,
 ): Promise<Stored> {
   const principal = {
     kind: 'agent',
@@ -131,7 +141,7 @@ async function storeConversation(
   const send = async (request: AppendRequest) => {
     turn.signal.throwIfAborted()
     const body = Buffer.from(JSON.stringify(request))
-    return append(principal, async () => [body]).catch(refusalOf)
+    return append(principal, async () => [body], receivedAt).catch(refusalOf)
   }
   // Every message is a line of its own, so that one that is refused does not hold up the others.
   const parts = conversation.events.map((event, line) => ({ ...conversation, events: [event], line }))
