@@ -49,10 +49,11 @@ create function media_bytes(r recording) returns bigint language sql immutable a
   select case when r.media_counted and r.asset_object_key is not null
     then coalesce(r.asset_file_size, 0) + coalesce(r.asset_source_bytes, 0) else 0 end
 $$;
--- An upload takes its whole size from the start, so that what has begun can end.
+-- An upload takes its whole size from the start, so that what has begun can end. A size that no store takes counts as a petabyte, so that no sum
+-- of many uploads leaves the range of its type.
 create function media_bytes(u upload) returns bigint language sql immutable as $$
   select case when u.media_counted and (u.phase in ('waiting', 'processing', 'encoding') or u.bytes_kept)
-    then u.file_size else 0 end
+    then least(u.file_size, 1125899906842624) else 0 end
 $$;
 
 create function count_media() returns trigger language plpgsql as $$

@@ -19,14 +19,15 @@ export async function selectUse(
   const [row] = await query<Use[]>`
     select
       case ${metric} when 'events' then o.quota_events else o.quota_media_bytes end as own,
-      (
+      least(
         coalesce((
           select c.count from usage_count c
           where c.organization_id = o.id and c.metric = ${metric} and c.hour = '-infinity'
         ), 0)
         + coalesce((
           select sum(n.change) from usage_change n where n.organization_id = o.id and n.metric = ${metric}
-        ), 0)
+        ), 0),
+        ${Number.MAX_SAFE_INTEGER}
       )::bigint as used
     from organization o
     where o.id = ${organizationId}`
@@ -55,7 +56,7 @@ export function selectFull(query: Query, settings: QuotaSettings, part: number, 
       group by 1, 2
     ), limited as (
       select
-        o.id as "organizationId", o.name, u.metric, u.used::bigint as used,
+        o.id as "organizationId", o.name, u.metric, least(u.used, ${Number.MAX_SAFE_INTEGER})::bigint as used,
         case u.metric
           when 'events' then coalesce(o.quota_events, ${settings.events}::bigint)
           else coalesce(o.quota_media_bytes, ${settings.mediaBytes}::bigint)

@@ -177,7 +177,8 @@ async function useLink(deps: SignInPagesDeps, pageRequest: PageRequest): Promise
     await pageRequest.countAttempt()
     return pageResponse(usedLinkPage(pageRequest), pageRequest.prefix)
   }
-  const cookies = [setCookie(pageRequest.request, deps.config, WAY_COOKIE, '', 0)]
+  const hasWay = readCookie(pageRequest.request, deps.config, WAY_COOKIE) !== null
+  const cookies = hasWay ? [setCookie(pageRequest.request, deps.config, WAY_COOKIE, '', 0)] : []
   return startSession(deps, pageRequest, userId, returnPathOf(fields.get('to')), cookies)
 }
 

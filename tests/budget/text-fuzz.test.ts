@@ -901,6 +901,8 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   // Pieces that were read, whose texts are bounded.
   'analyze/builtin/short.rules.ts': ['isTrouble', 'shortMessagesOf', 'withShort'],
   'console/page.rules.ts': ['consolePage'],
+  'people/erasure-passes.rules.ts': ['isWaitOver', 'mayNamePerson', 'needsAnotherPass', 'pauseMs'],
+  'quotas/quota.rules.ts': ['limitOf', 'roomOf'],
   // They read the story that is in the program.
   'demo-data/requests.rules.ts': [
     'callRequest',
