@@ -19,7 +19,8 @@ export function searchOperations(search: Search): readonly Operation[] {
       description:
         'Finds passages in messages of conversations, feedback records and transcripts that the caller may see. The best come first: by how ' +
         'near the words stand to each other, by age (half as much after 90 days), and what customers said before what agents answered. ' +
-        `The newest ${RANKED.toLocaleString('en')} matches are ranked. If nothing matches, similar words are looked for.`,
+        `The newest ${RANKED.toLocaleString('en')} matches are ranked. If nothing matches, similar words are looked for; then passages with any of the words, in ` +
+        'which rare words count more.',
       access: 'organizationOrUser',
       role: 'viewer',
       reads: { action: 'search.listed' },
@@ -41,6 +42,7 @@ export function searchOperations(search: Search): readonly Operation[] {
           ...toPage(found.rows, limit, ({ after }) => byScore.encode(after), passage),
           matches: found.matches,
           has_more_matches: found.hasMoreMatches,
+          match: found.match,
           is_corrected: found.isCorrected,
         })
       },

@@ -7,6 +7,8 @@
 import type { PendingQuery, Row } from 'postgres'
 import type { Channel } from '../insight/model.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
+import type { Weighted } from './any.rules.ts'
+import { relevance } from './any.store.ts'
 import type { ParsedQuery } from './query.rules.ts'
 import { MAX_VOCABULARY } from './similar.rules.ts'
 
@@ -43,6 +45,8 @@ export interface Wanted {
   readonly query: string
   /** With marks, by configuration; for searches that exclude words. Null: `query` is enough. */
   readonly exact: readonly Pick<ParsedQuery, 'configuration' | 'query'>[] | null
+  /** With marks: what a passage may have of a search for any of the words. Null: it has all of them. */
+  readonly units: readonly Weighted[] | null
   readonly channel: Channel | undefined
   readonly since: string | undefined
   readonly until: string | undefined
@@ -87,8 +91,16 @@ const CUSTOMER_WEIGHT = 1.2
  */
 export function rankMatches(tx: Query, wanted: Wanted, window: Window) {
   const { organizationId, query } = wanted
+  const units = wanted.units ?? []
   return tx<RankedRow[]>`
-    with newest as materialized (
+    with unit as materialized (
+      select u.configuration, u.query::tsquery as query, u.weight
+      from unnest(
+        ${units.map(({ configuration }) => configuration)}::text[],
+        ${units.map((unit) => unit.query)}::text[],
+        ${units.map(({ weight }) => weight)}::float8[]
+      ) as u (configuration, query, weight)
+    ), newest as materialized (
       select p.ctid as place, p.id, p.session_id, p.feedback_record_id, p.recording_id, p.is_customer, p.occurred_at
       from search_passage p
       where p.document @@ ${query}::text::tsquery
@@ -118,7 +130,7 @@ export function rankMatches(tx: Query, wanted: Wanted, window: Window) {
       limit ${window.ranked + 1}
     ), ranked as (
       select v.id, coalesce(v.session_id::text, v.recording_id::text, v.feedback_record_id::text) as subject,
-        ts_rank_cd(p.document, ${query}::text::tsquery, 1)::float8
+        ${relevance(tx, query, wanted.units)}
           * case when v.is_customer then ${CUSTOMER_WEIGHT}::float8 else 1 end
           * power(0.5::float8, least(greatest(extract(epoch from ${window.now}::text::timestamptz - v.occurred_at)::float8 / 86400, 0), 3650) / ${HALF_LIFE_DAYS}::float8)
         as score

@@ -15,13 +15,22 @@ import { errorCode } from '../platform/db/sqlstate.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { invalid } from '../platform/validation/json.ts'
+import {
+  candidateQueries,
+  countsOf,
+  sizesOf,
+  type Units,
+  unitsOf,
+  type Weighted,
+  weighed,
+} from './any.rules.ts'
+import { countPassages } from './any.store.ts'
 import { corrected, type Query } from './correction.ts'
-import { RANKED } from './model.ts'
-
+import { type Match, RANKED } from './model.ts'
 import { anyOf, marked, type ParsedQuery, type SearchText, searchTextOf, withPrefix } from './query.rules.ts'
+import { rank } from './ranking.ts'
 import { type Shown, showPassages } from './results.ts'
 import * as store from './search.store.ts'
-import { enoughWeeks, FIRST_WEEKS, reaches, weekLabels } from './weeks.rules.ts'
 
 export type Search = ReturnType<typeof createSearch>
 
@@ -40,8 +49,13 @@ export interface SearchRequest {
   readonly after: After | null
 }
 
-/** A result, and the time to which ages were counted on its page. */
-type After = readonly [microseconds: number, score: string, id: number, isCorrected: number]
+/**
+ * A result, the time to which ages were counted on its page, and how the page was found: 1 for similar words, plus 2 for any of the words.
+ * The score of the latter is followed by how common each word is, so that the next page weighs them in the same way.
+ */
+type After = readonly [microseconds: number, score: string, id: number, way: number]
+const CORRECTED = 1
+const ANY = 2
 
 /** A passage with its place in the order. */
 export interface Result extends Shown {
@@ -55,16 +69,13 @@ export interface Results {
   readonly matches: number
   readonly hasMoreMatches: boolean
   readonly isCorrected: boolean
+  readonly match: Match
 }
 
 const PLACES = 3
 /** Searches of one organization, waiting and running. */
 const MAX_OF_ORGANIZATION = 30
 const STATEMENT_MS = 5_000
-/** Matches among which those that the caller may see are looked for. Null: all. */
-const ENOUGH = 4_000
-const EXAMINED = [ENOUGH, 40_000, null]
-
 /** @param statementMs time limit of each statement of a search */
 export function createSearch(deps: SearchDeps, statementMs = STATEMENT_MS) {
   const queue = createFairQueue({
@@ -114,7 +125,7 @@ function textOf(query: string): SearchText {
   return text
 }
 
-const NOTHING: Results = { rows: [], matches: 0, hasMoreMatches: false, isCorrected: false }
+const NOTHING: Results = { rows: [], matches: 0, hasMoreMatches: false, isCorrected: false, match: 'all' }
 
 /** Where a search runs, and for whom. */
 interface Context {
@@ -143,16 +154,54 @@ async function search(
   if (personId === null) return NOTHING
   const asked = { ...request, text, personId }
   const asWritten = parsed.map((one) => ({ configuration: one.configuration, query: withPrefix(one) }))
-  if (request.after !== null && request.after[3] === 1) {
-    const queries = await corrected(tx, organizationId, asWritten)
-    return find(context, { asked, queries, isCorrected: true })
+  const way = request.after?.[3] ?? null
+  const others = () => corrected(tx, organizationId, asWritten)
+  if (way === null || way === 0) {
+    const found = await find(context, { asked, queries: asWritten, isCorrected: false, any: null })
+    if (found.matches > 0 || way === 0) return found
   }
-  const found = await find(context, { asked, queries: asWritten, isCorrected: false })
-  if (found.matches > 0 || request.after !== null) return found
-  const others = await corrected(tx, organizationId, asWritten)
-  if (others.every(({ query }, index) => query === asWritten[index]?.query)) return found
-  const similar = await find(context, { asked, queries: others, isCorrected: true })
-  return similar.matches > 0 ? similar : found
+  const similar = way === ANY ? asWritten : await others()
+  const isCorrected = similar.some(({ query }, index) => query !== asWritten[index]?.query)
+  if (way === CORRECTED || (way === null && isCorrected)) {
+    const found = await find(context, { asked, queries: similar, isCorrected: true, any: null })
+    if (found.matches > 0 || way === CORRECTED) return found
+  }
+  return (await findAny(context, asked, similar, isCorrected)) ?? NOTHING
+}
+
+/** @returns null if there are not several words, or no passage has one of them */
+async function findAny(
+  context: Context,
+  asked: Asked,
+  queries: readonly Query[],
+  isCorrected: boolean,
+): Promise<Results | null> {
+  const { tx, viewer } = context
+  const { organizationId } = viewer
+  const all = queries.map(unitsOf)
+  if (all.every(({ wanted }) => wanted.length < 2)) return null
+  const units = all.flatMap(({ configuration, wanted }) => wanted.map((query) => ({ configuration, query })))
+  const withMark = units.map((unit) => ({ ...unit, query: marked(unit.query, organizationId) }))
+  const known = sizesIn(asked.after?.[1], units.length)
+  const sizes = known ?? sizesOf(await countPassages(tx, organizationId, withMark))
+  const counts = countsOf(sizes)
+  const candidates = candidateQueries(all, units, counts)
+  if (candidates.length === 0) return null
+  const any = { all, sizes, weighted: weighed(withMark, counts) }
+  return find(context, { asked, queries: candidates, isCorrected, any })
+}
+
+/** How common each unit was on the first page, by which this page is ordered, too. */
+function sizesIn(score: string | undefined, units: number): string | null {
+  const sizes = score?.split(';')[1] ?? ''
+  return sizes.length === units && /^[0-9a-z]+$/.test(sizes) ? sizes : null
+}
+
+interface AnyWords {
+  readonly all: readonly Units[]
+  readonly sizes: string
+  /** With marks. */
+  readonly weighted: readonly Weighted[]
 }
 
 interface FindQuery {
@@ -160,23 +209,30 @@ interface FindQuery {
   /** One of each configuration. */
   readonly queries: readonly Query[]
   readonly isCorrected: boolean
+  /** Null: a passage has all of the words. */
+  readonly any: AnyWords | null
 }
 
 /** Ranks the matches, and shows those of the page. */
-async function find(context: Context, { asked, queries, isCorrected }: FindQuery): Promise<Results> {
+async function find(context: Context, { asked, queries, isCorrected, any }: FindQuery): Promise<Results> {
   const { deps, tx, viewer } = context
   const query = anyOf(queries.map((one) => one.query))
   const microseconds = asked.after?.[0] ?? deps.clock.now().getTime() * 1_000
-  const ranked = await rank(tx, wantedOf(context, asked, query, queries), asked, microseconds)
+  const wanted = wantedOf(context, asked, query, queries, any?.weighted ?? null)
+  const ranked = await rank(tx, wanted, asked, microseconds)
   const hits = hitsOf(ranked)
-  const shown = await showPassages(tx, viewer.organizationId, hits.slice(0, asked.limit), query, asked.query)
-  const afterOf = ({ id, score }: Hit): After => [microseconds, score, id, isCorrected ? 1 : 0]
+  const said = any === null ? query : anyOf(any.all.flatMap((one) => one.wanted))
+  const shown = await showPassages(tx, viewer.organizationId, hits.slice(0, asked.limit), said, asked.query)
+  const way = (isCorrected ? CORRECTED : 0) + (any === null ? 0 : ANY)
+  const sizes = any === null ? '' : `;${any.sizes}`
+  const afterOf = ({ id, score }: Hit): After => [microseconds, `${score}${sizes}`, id, way]
   const matches = ranked[0]?.matches ?? 0
   return {
     rows: rowsOf(hits, shown, asked.limit, afterOf),
     matches: Math.min(matches, RANKED),
     hasMoreMatches: matches > RANKED,
     isCorrected,
+    match: any === null ? 'all' : 'any',
   }
 }
 
@@ -186,15 +242,18 @@ function wantedOf(
   { text, channel, since, until, personId }: Asked,
   query: string,
   queries: readonly Query[],
+  units: readonly Weighted[] | null,
 ): store.Wanted {
   const { organizationId } = viewer
   const userId = viewer.kind === 'user' ? viewer.userId : null
   return {
     organizationId,
     query: marked(query, organizationId),
-    exact: text.excludes
-      ? queries.map((one) => ({ ...one, query: marked(one.query, organizationId) }))
-      : null,
+    units,
+    exact:
+      text.excludes || units !== null
+        ? queries.map((one) => ({ ...one, query: marked(one.query, organizationId) }))
+        : null,
     channel,
     since,
     until,
@@ -237,43 +296,4 @@ const BEYOND: Shown = {
   occurredAt: new Date(0),
   personId: null,
   startSec: null,
-}
-
-async function rank(
-  tx: Tx,
-  wanted: store.Wanted,
-  { after, limit }: Pick<SearchRequest, 'after' | 'limit'>,
-  microseconds: number,
-): Promise<readonly store.RankedRow[]> {
-  const window = {
-    ranked: RANKED,
-    now: new Date(microseconds / 1_000).toISOString(),
-    after: after === null ? null : ([after[1], after[2]] as const),
-    limit,
-  }
-  const ofNewest = await rankNewest(tx, wanted, window)
-  if (ofNewest !== null) return ofNewest
-  for (const examined of EXAMINED) {
-    const rows = await store.rankMatches(tx, wanted, { ...window, weeks: null, examined })
-    const { examined: seen = 0, matches = 0 } = rows[0] ?? {}
-    if (examined === null || seen < examined || matches > RANKED) return rows
-  }
-  return []
-}
-
-/** The same from the newest weeks alone, if they have enough matches. @returns null if they do not */
-async function rankNewest(
-  tx: Tx,
-  wanted: store.Wanted,
-  window: Omit<store.Window, 'weeks' | 'examined'>,
-): Promise<readonly store.RankedRow[] | null> {
-  const newest = new Date(wanted.until === undefined || wanted.until > window.now ? window.now : wanted.until)
-  for (let weeks: number | null = FIRST_WEEKS; weeks !== null; ) {
-    const labels = weekLabels(wanted.organizationId, newest, weeks)
-    const rows = await store.rankMatches(tx, wanted, { ...window, weeks: labels, examined: ENOUGH })
-    const { examined = 0, matches = 0 } = rows[0] ?? {}
-    if (matches > RANKED || (examined < ENOUGH && reaches(wanted.since, newest, weeks))) return rows
-    weeks = weeks === FIRST_WEEKS ? enoughWeeks(weeks, matches, RANKED + 1) : null
-  }
-  return null
 }

@@ -112,8 +112,11 @@ describe('finds', () => {
       userMessage(1, { content: 'Können Sie mir bitte sagen, wo ich die Lieferung finde?' }),
       assistantMessage(2, { content: `Die Lieferungen ${word}` }),
     ])
-    const [answer] = (await untilFound(`lieferung ${word}`, 1)).data
-    expect(answer?.passage).toContain('<mark>Lieferungen</mark>')
+    const passage = await eventually(async () => {
+      const { match, data } = await found(`lieferung ${word}`)
+      return match === 'all' && (data[0]?.passage ?? false)
+    })
+    expect(passage).toContain('<mark>Lieferungen</mark>')
   })
 
   test('phrases, alternatives, exclusions and beginnings', async () => {
@@ -130,7 +133,8 @@ describe('finds', () => {
     expect(await count(`${c} or "${b} ${a}"`)).toBe(1)
     expect(await count(a.slice(0, 9))).toBe(2)
     expect(await count(`"${a.slice(0, 9)}"`)).toBe(0)
-    expect(await count(`${a.slice(0, 9)} ${b}`)).toBe(0)
+    expect((await found(`${a.slice(0, 9)} ${b}`)).match).toBe('any')
+    expect((await found(`${a} ${b}`)).match).toBe('all')
     expect(await count(`${a} toge`)).toBe(1)
   })
 
@@ -144,7 +148,8 @@ describe('finds', () => {
       `請求書の<mark>エクスポート</mark>が失敗します。${word}`,
     ])
     expect((await found(`导出发票 ${word}`)).data).toHaveLength(1)
-    expect((await found(`票发 ${word}`)).data).toEqual([])
+    expect(await found(`票发 ${word}`)).toMatchObject({ match: 'any' })
+    expect((await found(`导出 ${word}`)).match).toBe('all')
     expect((await found(`${word} -導出`)).data).toHaveLength(2)
     expect((await found(`${word} -导出`)).data).toHaveLength(1)
   })
@@ -158,6 +163,45 @@ describe('finds', () => {
     expect(both.data[0]?.passage).toContain('<mark>synchronisation</mark>')
     expect(await found('thermostat')).toMatchObject({ matches: 1, is_corrected: false })
     expect(await found('zzzyyyxxx')).toMatchObject({ data: [], matches: 0, is_corrected: false })
+  })
+
+  test('any of the words only if no passage has all of them, those with rare words first', async () => {
+    const [rare, common, third] = [unique(), unique(), unique()]
+    const one = async (content: string) => (await say([userMessage(1, { content })])).sessionId
+    const commons = [
+      await one(`${common} first`),
+      await one(`${common} second`),
+      await one(`${common} third`),
+      await one(`${common} fourth`),
+    ]
+    const rareOne = await one(`The ${rare} alone`)
+    const two = await one(`A ${third} beside ${common}`)
+    const paid = await one(`The ${rare} was paid`)
+    await untilFound(common, 5)
+    await untilFound(rare, 2)
+    const all = await found(`${rare} alone`)
+    expect(all).toMatchObject({ match: 'all', matches: 1 })
+    const any = await found(`${rare} ${common} ${third} -paid`)
+    expect(any).toMatchObject({ match: 'any', is_corrected: false, matches: 6 })
+    const ids = any.data.map(({ id }) => id)
+    expect(ids.slice(0, 2)).toEqual([two, rareOne])
+    expect(ids.slice(2).toSorted()).toEqual(commons.toSorted())
+    expect(ids).not.toContain(paid)
+    expect(any.data[0]?.passage).toContain(`<mark>${third}</mark>`)
+    const pages: string[] = []
+    for (let cursor = ''; ; ) {
+      const page = await found(`${rare} ${common} ${third} -paid`, `&limit=2${cursor}`)
+      expect(page).toMatchObject({ match: 'any' })
+      pages.push(...page.data.map(({ id }) => id))
+      if (page.next_cursor === null) break
+      // The words become more common between two pages. The order stays.
+      await one(`${third} ${unique()}`)
+      cursor = `&cursor=${page.next_cursor}`
+    }
+    expect(pages.filter((id) => ids.includes(id))).toEqual(ids)
+    const phrase = await found(`"${common} fourth" ${unique()}`)
+    expect(phrase).toMatchObject({ match: 'any', data: [{ id: commons[3] }] })
+    expect(await found(`${unique()} ${unique()}`)).toMatchObject({ match: 'all', data: [] })
   })
 
   test('the newer and the customer’s own words first, each conversation once', async () => {
@@ -258,7 +302,7 @@ describe('follows', () => {
       const { body } = await key.get(`/v3/rest/agent-conversations/sessions?agentKey=${closed.agentKey}`)
       return body.data[0]?.processingStatus === 'capture_disabled'
     })
-    expect((await found(`${word} closed`)).data).toEqual([])
+    expect((await found(`"${word} closed"`)).data).toEqual([])
   })
 
   test('the time of a recording, and its new transcript', async () => {

@@ -196,11 +196,24 @@ describe('search-customer-voice', () => {
     }
   })
 
+  test('says when no passage has all of the words', async () => {
+    const answer = async (query: string) =>
+      (await ada.call('search-customer-voice', { query, channel: 'conversation' })).structured
+    await eventually(async () => expect((await answer('invoice')).match).toBe('all'))
+    expect(await answer('invoice export')).toMatchObject({ match: 'all', note: null })
+    const any = await answer('invoice zeppelin')
+    expect(any).toMatchObject({
+      match: 'any',
+      note: 'No passage has all of these words. These have some of them.',
+    })
+    expect(idsOf(any.data)).toContain(made.open as string)
+  })
+
   test.each([
     [{ query: 'platinum' }, []],
     [{ query: 'midnight' }, []],
     [{ query: '100%', channel: 'feedback' }, ['feedback']],
-    [{ query: '10_% slow', channel: 'feedback' }, []],
+    [{ query: '"10_% slow"', channel: 'feedback' }, []],
     [{ query: 'INVOICE', channel: 'conversation' }, ['open']],
     [{ query: 'export', since: AT(2), until: AT(4) }, ['recording']],
     [{ query: 'export', since: AT(4) }, ['open']],

@@ -60,6 +60,7 @@ async function readingOf(query: string, weeks: readonly string[] | null = null):
     organizationId,
     query: marked(query, organizationId),
     exact: null,
+    units: null,
     channel: undefined,
     since: undefined,
     until: undefined,

@@ -43,8 +43,10 @@ export interface ListPage<T> {
   readonly next_cursor?: string | null | undefined
 }
 
-export interface Pages<T> {
+export interface Pages<T, P extends ListPage<T> = ListPage<T>> {
   readonly rows: readonly T[]
+  /** With what the list has beside its rows. */
+  readonly first: P | null
   readonly state: 'loading' | 'ready' | 'failed'
   readonly problem: Problem | null
   /** Null at the end of the list. */
@@ -64,15 +66,15 @@ interface Cursor {
  * A list that grows page by page. Starts anew when `key` changes; shows the same pages when the browser comes back.
  * @param round when it rises, a list of one page is loaded again; a longer one stays as it is, because somebody reads it
  */
-export function usePages<T>(
+export function usePages<T, P extends ListPage<T> = ListPage<T>>(
   key: string,
-  load: (cursor: string | undefined, signal: AbortSignal) => Promise<ListPage<T>>,
+  load: (cursor: string | undefined, signal: AbortSignal) => Promise<P & ListPage<T>>,
   round = 0,
-): Pages<T> {
+): Pages<T, P> {
   const { url } = useLocation()
   const name = `${url} ${key}`
-  const back = useRef(useState(() => backTo<ListPage<T>>(url, name))[0])
-  const [pages, setPages] = useState<readonly ListPage<T>[]>(back.current?.pages ?? [])
+  const back = useRef(useState(() => backTo<P & ListPage<T>>(url, name))[0])
+  const [pages, setPages] = useState<readonly (P & ListPage<T>)[]>(back.current?.pages ?? [])
   const [cursor, setCursor] = useState<Cursor>({ key, at: undefined, isHeld: pages.length > 1 })
   const at = cursor.key === key ? cursor.at : undefined
   const isHeld = cursor.key === key && cursor.isHeld
@@ -99,6 +101,7 @@ export function usePages<T>(
   const state = isHeld ? 'ready' : page.state
   return {
     rows: shown.flatMap(({ data }) => data),
+    first: shown[0] ?? null,
     state,
     problem: page.state === 'failed' ? page.problem : null,
     more: next === null || state !== 'ready' ? null : () => setCursor({ key, at: next, isHeld: false }),

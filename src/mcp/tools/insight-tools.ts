@@ -13,6 +13,7 @@ import { MAX_QUERY } from '../../search/query.rules.ts'
 import type { Search } from '../../search/service.ts'
 import { type Tool, tool } from './tool.ts'
 
+const ANY_WORDS = 'No passage has all of these words. These have some of them.'
 const MAX_QUOTATIONS = 20
 /** What a coding agent can read. */
 const MAX_GROUPS = 500
@@ -57,8 +58,8 @@ const searchVoice = (search: Search, linkOf: LinkOf) =>
     name: 'search-customer-voice',
     title: 'Search what customers said',
     description:
-      'Finds passages in conversations, feedback records and transcripts, the best first, with the time and a link. All words must occur in ' +
-      `one passage; other forms of a word count. "a phrase", or, and -word work as in web search engines. The newest ${RANKED.toLocaleString('en')} matches are ` +
+      'Finds passages in conversations, feedback records and transcripts, the best first, with the time and a link. If no passage ' +
+      `has all of the words, any of them count, and \`match\` is \`any\`. Other forms of a word count. "a phrase", or, and -word work as in web search engines. The newest ${RANKED.toLocaleString('en')} matches are ` +
       'ranked. If nothing matches, similar words are looked for. Use few distinctive words rather than a sentence.',
     changes: false,
     idempotent: true,
@@ -73,6 +74,8 @@ const searchVoice = (search: Search, linkOf: LinkOf) =>
       { additionalProperties: false },
     ),
     output: Type.Object({
+      match: oneOf(['all', 'any'], 'Whether the passages have all of the words, or any of them.'),
+      note: orNull(Type.String(), 'What to know about the passages.'),
       data: Type.Array(
         Type.Object({
           ...shared,
@@ -86,14 +89,14 @@ const searchVoice = (search: Search, linkOf: LinkOf) =>
       const request = { ...input, ...periodOf(input), limit: input.limit ?? 10, after: null }
       return {
         async run() {
-          const { rows } = await search.search(user, request)
+          const { rows, match } = await search.search(user, request)
           const data = rows
             .slice(0, request.limit)
             .map(({ channel, id, title, headline, occurredAt, startSec, feedbackSourceId }) => {
               const link = linkOf({ channel, id, sourceId: feedbackSourceId })
               return { channel, id, title, text: toText(headline), occurredAt, startSec, link }
             })
-          return { data }
+          return { match, note: match === 'any' ? ANY_WORDS : null, data }
         },
       }
     },

@@ -52,6 +52,7 @@ function Results({ q, channel }: { readonly q: string; readonly channel: Channel
   }
   return (
     <>
+      {pages.first?.match === 'any' && <p>No passage has all of these words. These have some of them.</p>}
       <ul class="quotations" aria-label="Passages">
         {pages.rows.map((one) => {
           const { href, where } = placeOf(one.channel, one.id, {
