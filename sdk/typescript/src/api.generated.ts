@@ -262,6 +262,11 @@ export interface components {
             matches: number;
             /** @description True if there are more than 1,000 matches. The newest were ranked. */
             has_more_matches: boolean;
+            /**
+             * @description `all`: the passages have all of the words. `any`: no passage has all of them, and these have some; the rarer a word is in the organization, the more it counts. More values may follow.
+             * @enum {string}
+             */
+            match: "all" | "any";
             /** @description True if nothing matched as written, and these are matches of similar words. */
             is_corrected: boolean;
         };
