@@ -1,20 +1,17 @@
 /**
- * What the built-in analyser costs: CPU of one conversation (both passes), of the largest that is read, and of the sentence encoder beside
- * TensorFlow.js, which runs the same model. The conversations are the English ones of the blind set.
+ * What the built-in analyser costs: CPU of one conversation (both passes), and of the largest that is read. The conversations are the English ones
+ * of the blind set.
  */
 import { createBuiltInAnalyzer } from '../src/analyze/builtin/builtin.ts'
-import { loadEncoder } from '../src/analyze/builtin/encoder/encoder.ts'
 import { blindSet } from '../src/analyze/eval/blind-set.ts'
 import type { Subject } from '../src/analyze/insight.ts'
 import { createTextWorkHere } from '../src/analyze/text-work.ts'
-import { loadReferenceEncoder } from '../tests/support/reference-encoder.ts'
 import { cpuOfSelf } from './support/cpu.ts'
 import { table } from './support/measure.ts'
 
 const ROUNDS = 5
 /** Runs of one conversation, because the CPU of a process is counted in hundredths of a second. */
 const RUNS = 20
-const BATCH = 50
 const MESSAGES = 200
 const MESSAGE_LENGTH = 4_000
 
@@ -56,44 +53,6 @@ export async function benchInsight(): Promise<void> {
   ]
   console.log(`\nCPU of the analysis, ${items.length} conversations, ${RUNS} times each\n`)
   console.log(table(['', 'CPU, ms', 'limit, ms'], rows))
-  await benchEncoder()
-}
-
-async function benchEncoder(): Promise<void> {
-  const [encode, reference] = await Promise.all([loadEncoder(), loadReferenceEncoder()])
-  const texts = blindSet().flatMap(({ said }) => said.map(({ text }) => text.slice(0, 100)))
-  const batches = Array.from({ length: Math.floor(texts.length / BATCH) }, (_, index) =>
-    texts.slice(index * BATCH, (index + 1) * BATCH).toSorted((a, b) => a.length - b.length),
-  )
-  const run = async (embed: (texts: readonly string[]) => unknown) => {
-    for (const batch of batches) for (let at = 0; at < BATCH; at += 5) await embed(batch.slice(at, at + 5))
-  }
-  const [own, theirs]: number[][] = [[], []]
-  for (let round = 0; round <= ROUNDS; round++) {
-    const pair = [
-      await cpuOf(1, () => run(encode)),
-      await cpuOf(1, () => run((some) => reference.embed(some))),
-    ]
-    if (round === 0) continue
-    own?.push((pair[0] ?? 0) / (batches.length * BATCH))
-    theirs?.push((pair[1] ?? 0) / (batches.length * BATCH))
-  }
-  const median = (values: readonly number[] = []) =>
-    quantile(
-      values.toSorted((a, b) => a - b),
-      0.5,
-    )
-  const ratio = median(theirs) / median(own)
-  console.log(
-    `\nCPU of a vector, texts of at most 100 characters, five at a time, median of ${ROUNDS} rounds\n`,
-  )
-  const rowOf = (name: string, ms: number, part: number) => [name, ms.toFixed(2), part.toFixed(2)]
-  console.log(
-    table(
-      ['', 'CPU, ms', 'ratio'],
-      [rowOf('Earshot', median(own), 1), rowOf('TensorFlow.js', median(theirs), ratio)],
-    ),
-  )
 }
 
 if (import.meta.main) {

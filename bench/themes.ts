@@ -3,9 +3,9 @@
  *
  * The throughput is that of an organization with `BENCH_ITEMS` items, on a real PostgreSQL: with prepared vectors, and with the embedding of a sample.
  */
-import { loadEmbed, packVector } from '../src/analyze/builtin/embed.ts'
+import { loadEmbed, packVector } from '../src/analyze/builtin/vectors/vectors.ts'
 import { connect, type Sql } from '../src/platform/db/pool.ts'
-import { centred } from '../src/themes/vector.rules.ts'
+import { unpacked } from '../src/themes/vector.rules.ts'
 import { cpuOfSelf } from './support/cpu.ts'
 import { openEnvironment } from './support/environment.ts'
 import { table } from './support/measure.ts'
@@ -27,11 +27,10 @@ export async function benchThemes(): Promise<void> {
 async function benchQuality(): Promise<number> {
   const set = readThemeSet(LABELLED)
   const embed = await loadEmbed()
-  await embed(['warm up'])
   const cpu = cpuOfSelf()
-  const vectors = await embed(set.map(({ text }) => text))
+  const vectors = set.map(({ text }) => packVector(embed(text)))
   const embeddingMs = (cpuOfSelf() - cpu) / set.length
-  const items = set.map((item, n) => ({ ...item, vector: centred(packVector(vectors[n]!)) }))
+  const items = set.map((item, n) => ({ ...item, vector: unpacked(vectors[n]!) }))
   const topics = items.map(({ topic }) => topic)
   const rows: string[][] = []
   const results: (readonly (string | null)[])[] = []

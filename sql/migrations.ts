@@ -73,6 +73,8 @@ import quotas from './migrations/0101_quotas.sql' with { type: 'text' }
 import whenReceived from './migrations/0103_when_received.sql' with { type: 'text' }
 import begunMessages from './migrations/0106_begun_messages.sql' with { type: 'text' }
 import actorsOfRows from './migrations/0107_actors_of_rows.sql' with { type: 'text' }
+import themeVectors from './migrations/0110_theme_vectors.sql' with { type: 'text' }
+import themeQuotations from './migrations/0111_theme_quotations.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -146,4 +148,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 103, name: 'when_received', source: whenReceived },
   { number: 106, name: 'begun_messages', source: begunMessages },
   { number: 107, name: 'actors_of_rows', source: actorsOfRows },
+  { number: 110, name: 'theme_vectors', source: themeVectors },
+  { number: 111, name: 'theme_quotations', source: themeQuotations },
 ]

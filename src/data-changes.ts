@@ -10,7 +10,7 @@ import { type DataChange, runDataChange } from './platform/db/data-change.ts'
 import { QUOTA_CHANGES } from './quotas/backfill.ts'
 import { participantTimeChange } from './recordings/participants.ts'
 import { createSearchChanges } from './search/backfill.ts'
-import { themesChange } from './themes/feed.ts'
+import { themesChange, themeVectorsChange } from './themes/feed.ts'
 import { deliveryActors } from './webhooks/maintenance.ts'
 import { weeklyMailActors } from './weekly-mail/service.ts'
 
@@ -21,6 +21,7 @@ const createDataChanges = (): readonly DataChange[] => [
   ...createSearchChanges(),
   ...INSIGHT_CHANGES,
   themesChange,
+  themeVectorsChange,
   ...COUNT_CHANGES,
   usageChange,
   ...QUOTA_CHANGES,

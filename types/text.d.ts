@@ -4,6 +4,10 @@ declare module '*.txt' {
   export default source
 }
 /** A file that is imported `with { type: 'file' }`: the value is the path to read it from. */
+declare module '*.zst' {
+  const path: string
+  export default path
+}
 declare module '*.wasm' {
   const path: string
   export default path

@@ -4,7 +4,7 @@ import { choose, MAX_ASSIGNED } from '../../src/themes/assign.ts'
 import type { WantedItem } from '../../src/themes/items.rules.ts'
 import { link } from '../../src/themes/link.ts'
 import { type Member, NOTHING, type Totals, totalsAfter } from '../../src/themes/members.rules.ts'
-import { sumBytes, vectorBytes } from '../../src/themes/vector.rules.ts'
+import { addTo, emptySum, meanOf, sumBytes, vectorBytes } from '../../src/themes/vector.rules.ts'
 import { stemsOf } from '../../src/themes/words.rules.ts'
 
 export interface Arrived {
@@ -24,7 +24,12 @@ export async function groupItems(items: readonly Arrived[]): Promise<readonly (s
   const counts = new Map<string, number>()
   let linked = 0
   const wanted = items.map(({ text }, n) => wantedOf(text, n))
-  const frequencies = () => ({ items: places.length, countOf: (term: string) => counts.get(term) ?? 0 })
+  const sum = emptySum()
+  const surroundings = () => ({
+    items: places.length,
+    countOf: (term: string) => counts.get(term) ?? 0,
+    mean: meanOf(sum),
+  })
   const member = (n: number): Member => ({ ...wanted[n]!, vector: items[n]!.vector, locked: false })
   const rows = () =>
     [...themes].map(([id, { totals, isUsed }]) => ({
@@ -53,7 +58,7 @@ export async function groupItems(items: readonly Arrived[]): Promise<readonly (s
         isNew: n >= linked,
         vector: vectorBytes(items[n]!.vector),
       }))
-    const plan = await link({ frequencies: frequencies(), pool, themes: rows() })
+    const plan = await link({ surroundings: surroundings(), pool, themes: rows() })
     linked = places.length
     for (const theme of themes.values()) theme.isUsed = false
     for (const { themeId, itemIds } of plan.groups) put(themeId ?? Bun.randomUUIDv7(), itemIds)
@@ -71,12 +76,13 @@ export async function groupItems(items: readonly Arrived[]): Promise<readonly (s
     const arriving = wanted.slice(from, from + batch)
     const assigned = await choose(
       rows(),
-      frequencies(),
+      surroundings(),
       arriving,
       items.slice(from, from + batch).map(({ vector }) => vector),
     )
     for (const [n, { item, themeId }] of assigned.entries()) {
       for (const term of item.terms) counts.set(term, (counts.get(term) ?? 0) + 1)
+      addTo(sum, items[from + n]!.vector, 1)
       places[from + n] = null
       if (themeId !== null) put(themeId, [from + n])
     }

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { NOTICES, thirdPartyNotices } from '../notices/notices.ts'
+import { accuracyTables } from './accuracy.ts'
 import { importGraph } from './import-graph.ts'
 import { roleTable } from './roles.ts'
 import { commandTable, settingTables } from './tables.ts'
@@ -24,6 +25,7 @@ export async function generatedPages(root: string): Promise<readonly Page[]> {
     { path: 'docs/commands.md', name: 'commands', content: commandTable() },
     { path: 'docs/architecture.md', name: 'imports', content: importGraph(root) },
     { path: 'docs/administration.md', name: 'roles', content: await roleTable() },
+    { path: 'docs/accuracy.md', name: 'accuracy', content: accuracyTables(root) },
   ]
   const pages = sections.map(({ path, name, content }) => {
     const text = readFileSync(join(root, path), 'utf8')

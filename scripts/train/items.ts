@@ -1,67 +1,60 @@
-/** Labelled whole items, read as the analyser reads them: for the judge, and as more text for the head. */
+/** The labelled text that the classifier learns from: clauses and whole items of the repository, and items of public sources. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ENGLISH } from '../../src/analyze/builtin/cues/english.ts'
-import type { Embed } from '../../src/analyze/builtin/embed.ts'
-import { ngramsOf } from '../../src/analyze/builtin/features.rules.ts'
-import { type FoundByRule, findingsByRules } from '../../src/analyze/builtin/findings.rules.ts'
-import { inputOf } from '../../src/analyze/builtin/head.rules.ts'
-import { type Judgement, judge } from '../../src/analyze/builtin/outcome.rules.ts'
-import { type Piece, piecesOf } from '../../src/analyze/builtin/pieces.rules.ts'
-import { type Reading, readSubject } from '../../src/analyze/builtin/reading.rules.ts'
 import { type Item, parseItems } from '../../src/analyze/eval/items.ts'
-import { rounded } from './examples.ts'
+import { KINDS, type Kind } from '../../src/analyze/insight.ts'
+import { CHANNELS, type Channel } from '../../src/insight/model.ts'
 
-export interface ReadItem {
-  /** The file, which has one author. */
-  readonly file: string
-  readonly item: Item
-  readonly reading: Reading
-  readonly byRules: readonly FoundByRule[]
-  /** By rules alone. */
-  readonly judgement: Judgement
-  readonly pieces: readonly ReadPiece[]
-}
-
-interface ReadPiece {
-  readonly piece: Piece
-  readonly embedding: Float32Array
-  readonly input: Float32Array
-  readonly ngrams: Uint32Array
-}
-
-const FOLDER = join(import.meta.dir, '../../data/insight/items')
-
-/** The English items of all files, in the order of the files. @throws ItemError if a line is not as described */
-export function readItems(folder = FOLDER): readonly { readonly file: string; readonly item: Item }[] {
-  return readdirSync(folder)
-    .filter((name) => name.endsWith('.jsonl'))
-    .sort()
-    .flatMap((file) => parseItems(readFileSync(join(folder, file), 'utf8')).map((item) => ({ file, item })))
-    .filter(({ item }) => item.language === 'en')
-}
-
-export async function prepare(
-  items: ReturnType<typeof readItems>,
-  embed: Embed,
-): Promise<readonly ReadItem[]> {
-  const prepared: ReadItem[] = []
-  for (const { file, item } of items) {
-    const reading = readSubject(item)
-    const byRules = findingsByRules(reading, [ENGLISH])
-    const pieces = piecesOf(reading, ENGLISH)
-    const embeddings = await embed(pieces.map(({ text }) => text))
-    prepared.push({
-      file,
-      item,
-      reading,
-      byRules,
-      judgement: judge(reading, byRules),
-      pieces: pieces.map((piece, index) => {
-        const embedding = rounded(embeddings[index])
-        return { piece, embedding, input: inputOf(embedding, piece.form), ngrams: ngramsOf(piece.text) }
-      }),
-    })
+/** An item, and who wrote it: a file of the repository, or a public source. A part of the label that is not known is not learned. */
+export interface Labelled {
+  readonly source: string
+  readonly item: Pick<Item, 'id' | 'channel' | 'language' | 'said' | 'kinds' | 'outcome'> & {
+    readonly sentiment: Item['sentiment'] | null
   }
-  return prepared
+  /** Kinds whose label is known; the others are neither right nor wrong. */
+  readonly known: readonly Kind[]
+}
+
+const FOLDER = join(import.meta.dir, '../../data/insight')
+
+const filesOf = (folder: string, ending: string) =>
+  readdirSync(join(FOLDER, folder))
+    .filter((name) => name.endsWith(ending))
+    .sort()
+    .map((name) => ({ name: `${folder}/${name}`, text: readFileSync(join(FOLDER, folder, name), 'utf8') }))
+
+/** Whole items of a folder of data/insight, in the order of its files. @throws ItemError if a line is not as described */
+export const ownItems = (folder: 'items' | 'endings' | 'hard'): readonly Labelled[] =>
+  filesOf(folder, '.jsonl').flatMap(({ name, text }) =>
+    // The folder of endings is labelled for the outcome only.
+    parseItems(text).map((item) => ({ source: name, item, known: folder === 'endings' ? [] : KINDS })),
+  )
+
+/** Single clauses. @throws Error if a line is not as described */
+export const ownClauses = (): readonly Labelled[] =>
+  filesOf('clauses', '.tsv').flatMap(({ name, text }) =>
+    text.split('\n').flatMap((line, index) => (line === '' ? [] : [clauseOf(line, name, index + 1)])),
+  )
+
+function clauseOf(line: string, source: string, number: number): Labelled {
+  const [labels = '', channel = '', text = '', ...rest] = line.split('\t')
+  const kinds = (labels.startsWith('none') ? [] : labels.split(',')) as readonly Kind[]
+  const isValid =
+    text.trim() !== '' &&
+    rest.length === 0 &&
+    CHANNELS.includes(channel as Channel) &&
+    kinds.every((kind) => KINDS.includes(kind))
+  if (!isValid) throw new Error(`${source}, line ${number} is not a labelled clause`)
+  // What stands before a clause is not known. So an answer counts as one.
+  const said = [
+    ...(kinds.some((kind) => kind === 'wrong_answer' || kind === 'resolved_confirmation')
+      ? [{ own: true, text: '…' }]
+      : []),
+    { own: false, text },
+  ]
+  const item = {
+    ...{ id: `${source}:${number}`, channel: channel as Channel, language: 'en', said },
+    ...{ kinds: [...kinds], outcome: null, sentiment: null },
+  }
+  return { source, item, known: KINDS }
 }

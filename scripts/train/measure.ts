@@ -1,4 +1,4 @@
-/** Average precision, and the threshold for a precision. */
+/** How well scores order what is right before what is wrong. */
 
 /** A score, and whether the label has the kind. */
 export type Scored = readonly [score: number, isRight: boolean]
@@ -15,14 +15,18 @@ export function averagePrecision(scored: readonly Scored[]): number {
   return right === 0 ? 0 : sum / right
 }
 
-/** The lowest score above which at least this part is right. 2 if there is none. */
-export function thresholdFor(precision: number, scored: readonly Scored[]): number {
-  const MIN_RIGHT = 10
-  let right = 0
-  let threshold = 2
-  for (const [index, [score, isRight]] of scored.toSorted(([a], [b]) => b - a).entries()) {
-    if (isRight) right++
-    if (right >= MIN_RIGHT && right / (index + 1) >= precision) threshold = score
+/** How often a right one has the higher score than a wrong one (area under the ROC curve); ties count half. Null without both. */
+export function areaUnderCurve(scored: readonly Scored[]): number | null {
+  const sorted = scored.toSorted(([a], [b]) => a - b)
+  let [ranks, right, start] = [0, 0, 0]
+  while (start < sorted.length) {
+    let end = start
+    while (end < sorted.length && sorted[end]?.[0] === sorted[start]?.[0]) end++
+    const here = sorted.slice(start, end).filter(([, isRight]) => isRight).length
+    ranks += here * ((start + 1 + end) / 2)
+    right += here
+    start = end
   }
-  return threshold
+  const wrong = sorted.length - right
+  return right === 0 || wrong === 0 ? null : (ranks - (right * (right + 1)) / 2) / (right * wrong)
 }

@@ -1,10 +1,5 @@
-/** Random numbers and orders for the training. */
+/** Random orders for the training. */
 import type { Random } from '../../src/platform/random.ts'
-
-/** A number of the standard normal distribution. */
-export function normal(random: Random): number {
-  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
-}
 
 /** The numbers below `count` in random order. */
 export function shuffled(count: number, random: Random): Uint32Array {

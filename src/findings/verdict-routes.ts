@@ -1,5 +1,5 @@
 /** The operations of verdicts: judge a finding, and read what verdicts decide. */
-import { MIN_LOWER_BOUND, MIN_PRECISION, MIN_VERDICTS } from '../analyze/gate.rules.ts'
+import { MARGIN, MIN_VERDICTS, REQUIRED_RANGE } from '../analyze/gate.rules.ts'
 import { recorded } from '../audit/change.ts'
 import { type Operation, ok, operation } from '../http/operation.ts'
 import { uuidOf } from '../http/parameters.ts'
@@ -48,8 +48,8 @@ export function verdictOperations(verdicts: Verdicts): readonly Operation[] {
       tag: 'Signals',
       summary: 'Read how precise findings are',
       description:
-        `For each kind, by tier and channel: whether its findings are shown, and why. A kind is shown if at least ${MIN_PRECISION * 100} of 100 judged findings ` +
-        `were right, with a lower bound (one-sided, 90 %) of ${MIN_LOWER_BOUND.toFixed(2)} or more. A kind that is not shown needs more verdicts, or a model server.`,
+        `For each kind, by tier and channel: whether its findings are shown, and why. A kind is shown if at least ${REQUIRED_RANGE[0] * 100} to ${REQUIRED_RANGE[1] * 100} of 100 judged findings ` +
+        `were right, by kind and channel, with a lower bound (one-sided, 90 %) of at most ${MARGIN.toFixed(2)} less. A kind that is not shown needs more verdicts, or a model server.`,
       access: 'organizationOrUser',
       role: 'viewer',
       query: PrecisionQuery,

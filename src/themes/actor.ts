@@ -6,22 +6,25 @@ import { defineActor } from '../actors/declaration.ts'
 import type { ActorDefinition, LongTurn, NewMessage } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { themesMessages } from '../messages/themes.ts'
-import { choose, embed, MAX_ASSIGNED, readWork, saveAssigned } from './assign.ts'
+import { choose, embed, isOutdated, MAX_ASSIGNED, readWork, saveAssigned } from './assign.ts'
 import { deleteChanges, readChanges } from './changes.store.ts'
 import { forget } from './forget.ts'
-import { readFrequencies } from './frequencies.ts'
 import { link, planLinks, saveLinks } from './link.ts'
 import type { Touched } from './membership.ts'
 import { moveMerged, moveSplit } from './moves.ts'
 import { retitle } from './retitle.ts'
+import { readSurroundings } from './surroundings.ts'
 import { readThemes } from './themes.store.ts'
 import { needsTitle } from './title.rules.ts'
+import { brokenTitles } from './titles.store.ts'
 
 type ThemeDeps = Pick<Deps, 'config' | 'newId' | 'textWork'>
 
 /** Items after which the pool is linked. */
 export const LINK_AFTER = 100
 const MAX_ATTEMPTS = 10
+/** Titles that a turn of `link` replaces because what they quote is not open to everybody any more. */
+const BROKEN = 100
 
 export function themesActor(deps: ThemeDeps): ActorDefinition {
   return defineActor(themesMessages, {
@@ -54,9 +57,14 @@ export function themesActor(deps: ThemeDeps): ActorDefinition {
         await turn.finish(async (tx, send) => {
           const { touched, created, merged } = await saveLinks(tx, id, deps.newId, plan)
           for (const themeId of merged) await send([mergeMessage(id, themeId)])
-          // Without a model server, titles are already set.
-          const titled = deps.config.analyze === null ? [] : touched.filter((one) => created.includes(one.id))
-          await sendRetitles(id, titled, send, true)
+          // Until then, their words are their titles.
+          await sendRetitles(
+            id,
+            touched.filter((one) => created.includes(one.id)),
+            send,
+            true,
+          )
+          for (const one of await brokenTitles(tx, id, BROKEN)) await send([retitleMessage(id, one.id)])
         })
       },
       async merge(turn) {
@@ -86,14 +94,19 @@ async function assign({ textWork }: ThemeDeps, turn: LongTurn): Promise<void> {
   const { id, attempts } = turn.message
   const read = await turn.read(async (tx) => {
     const work = await readWork(tx, id, Math.max(1, MAX_ASSIGNED >> attempts))
-    if (work.add.length === 0) return { work, themes: [], frequencies: null }
-    return { work, themes: await readThemes(tx, id), frequencies: await readFrequencies(tx, id) }
+    if (work.add.length === 0) return { work, themes: [], surroundings: null }
+    return { work, themes: await readThemes(tx, id), surroundings: await readSurroundings(tx, id) }
   })
-  const vectors = await embed(textWork, read.work.add, turn.signal, id)
+  const outdated = read.work.keep.filter(isOutdated)
+  const wanted = [...read.work.add, ...outdated.map(({ item }) => item)]
+  const vectors = await embed(textWork, wanted, turn.signal, id)
+  const renewed = new Map(
+    outdated.map(({ present }, place) => [present.id, vectors[read.work.add.length + place]!]),
+  )
   const assigned =
-    read.frequencies === null ? [] : await choose(read.themes, read.frequencies, read.work.add, vectors)
+    read.surroundings === null ? [] : await choose(read.themes, read.surroundings, read.work.add, vectors)
   await turn.finish(async (tx, send) => {
-    const { touched, hasMore, unlinked } = await saveAssigned(tx, id, read.work, assigned)
+    const { touched, hasMore, unlinked } = await saveAssigned(tx, id, read.work, assigned, renewed)
     // A title may have words of a quotation that is gone.
     await sendRetitles(id, touched, send, read.work.remove.length > 0)
     if (unlinked >= LINK_AFTER) await send([toThemes(id, 'link')])

@@ -7,19 +7,19 @@ import type { TextWork } from '../analyze/text-work.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import * as queue from './changes.store.ts'
 import { removeItems, unique } from './forget.ts'
-import { type Difference, differenceOf, type WantedItem, wantedItems } from './items.rules.ts'
+import { type Difference, differenceOf, type Kept, type WantedItem, wantedItems } from './items.rules.ts'
 import { insertItems, readItems, readItemsOf, updateItems } from './items.store.ts'
-import { type Step, termChanges, totalsAfter } from './members.rules.ts'
+import { termChanges, totalsAfter } from './members.rules.ts'
 import { applyMoves, type Move, memberOf, type Touched } from './membership.ts'
-import { type Frequencies, nearest, type Point, pointOfItem, pointOfTheme } from './nearness.rules.ts'
+import { nearest, type Point, pointOfItem, pointOfTheme, type Surroundings } from './nearness.rules.ts'
 import * as store from './themes.store.ts'
 import { mapInSlices } from './time-slicing.ts'
-import { centred, DIMENSIONS, sumOf, vectorBytes } from './vector.rules.ts'
+import { emptySum, sumOf, unpacked, vectorBytes } from './vector.rules.ts'
 
 /** Items that a turn makes, and changes that it looks at. */
 export const MAX_ASSIGNED = 200
 /** An item that is not nearer than this to any theme stays in the pool. */
-const FLOOR = 0.45
+const FLOOR = 0.55
 
 /** What a turn of `assign` has to do. */
 export interface Work extends Difference {
@@ -40,7 +40,7 @@ export async function readWork(tx: Query, organizationId: string, most: number):
   const taken: typeof differences = []
   let items = 0
   for (const one of differences) {
-    items += one.add.length
+    items += one.add.length + one.keep.filter(isOutdated).length
     if (items > MAX_ASSIGNED && taken.length > 0) break
     taken.push(one)
   }
@@ -53,19 +53,18 @@ export async function readWork(tx: Query, organizationId: string, most: number):
   }
 }
 
-/** The embeddings are of English only. Other texts are compared by their words. */
-const hasVector = ({ language }: WantedItem) => language === null || language === 'en'
+/** An item whose vector is made anew. */
+export const isOutdated = ({ present }: Kept): boolean => present.isOutdated
 
 export async function embed(
   textWork: TextWork,
-  items: readonly WantedItem[],
+  items: readonly Pick<WantedItem, 'text'>[],
   signal: AbortSignal,
   organizationId: string,
 ): Promise<readonly Int8Array[]> {
-  const texts = items.filter(hasVector).map(({ text }) => text)
+  const texts = items.map(({ text }) => text)
   const packed = texts.length === 0 ? [] : await textWork.run('embed', { texts }, signal, organizationId)
-  let next = 0
-  return items.map((item) => (hasVector(item) ? centred(packed[next++] ?? '') : new Int8Array(DIMENSIONS)))
+  return packed.map(unpacked)
 }
 
 export interface Assigned {
@@ -84,19 +83,19 @@ interface Candidate {
 /** Chooses the theme of each item, in their order: an item counts in its theme when the next one is compared. */
 export async function choose(
   themes: readonly Pick<store.ThemeRow, 'id' | 'centroid' | 'terms' | 'weight' | 'count'>[],
-  frequencies: Frequencies,
+  surroundings: Surroundings,
   items: readonly WantedItem[],
   vectors: readonly Int8Array[],
 ): Promise<readonly Assigned[]> {
   const pointOf = ({ sum, terms, weight }: Candidate['totals']) =>
-    pointOfTheme(sum, terms, weight, frequencies)
+    pointOfTheme(sum, terms, weight, surroundings)
   const candidates = await mapInSlices(themes, ({ centroid, ...theme }): Candidate => {
-    const totals = { ...theme, sum: sumOf(centroid) }
+    const totals = { ...theme, sum: sumOf(centroid) ?? emptySum() }
     return { id: theme.id, totals, point: pointOf(totals) }
   })
   return mapInSlices(items, (item, index) => {
     const vector = vectors[index]!
-    const found = nearest(pointOfItem(vector, item.terms, frequencies), candidates, FLOOR)
+    const found = nearest(pointOfItem(vector, item.terms, surroundings), candidates, FLOOR)
     if (found === null) return { item, vector, themeId: null, score: null }
     const { theme, score } = found
     theme.totals = totalsAfter(theme.totals, [{ member: { ...item, vector, locked: false }, times: 1 }])
@@ -112,12 +111,16 @@ export interface Saved {
   readonly unlinked: number
 }
 
-/** Writes what a turn found out, and takes its changes out of the queue. */
+/**
+ * Writes what a turn found out, and takes its changes out of the queue.
+ * @param renewed vectors of items that had one of an earlier version, by the id of the item
+ */
 export async function saveAssigned(
   tx: Tx,
   organizationId: string,
   work: Work,
   assigned: readonly Assigned[],
+  renewed: ReadonlyMap<number, Int8Array>,
 ): Promise<Saved> {
   const progress = await store.lockProgress(tx, organizationId)
   const changes = work.changes.map(({ id }) => id)
@@ -131,7 +134,7 @@ export async function saveAssigned(
       organizationId,
       work.remove.map(({ id }) => id),
     )),
-    ...(await updateKept(tx, organizationId, work)),
+    ...(await updateKept(tx, organizationId, work, renewed)),
   ]
   const { moves, added } = await insertAssigned(tx, organizationId, assigned)
   touched.push(...(await applyMoves(tx, organizationId, moves)))
@@ -171,15 +174,20 @@ async function insertAssigned(tx: Tx, organizationId: string, assigned: readonly
       themeId,
     }))
   await store.addTerms(tx, organizationId, termChanges(steps))
-  await store.addProgress(tx, organizationId, steps.length, steps.length)
+  await store.addProgress(tx, organizationId, steps, steps.length)
   const moves = steps.flatMap(({ themeId, ...step }): Move[] =>
     themeId === null ? [] : [{ ...step, themeId }],
   )
   return { moves, added: steps.length }
 }
 
-/** Updates day and rating of items whose passage is unchanged. They keep their theme. */
-async function updateKept(tx: Tx, organizationId: string, { keep }: Work): Promise<readonly Touched[]> {
+/** Updates day, rating and vector of items whose passage is unchanged. They keep their theme. */
+async function updateKept(
+  tx: Tx,
+  organizationId: string,
+  { keep }: Work,
+  renewed: ReadonlyMap<number, Int8Array>,
+): Promise<readonly Touched[]> {
   if (keep.length === 0) return []
   const before = await readItems(
     tx,
@@ -192,15 +200,28 @@ async function updateKept(tx: Tx, organizationId: string, { keep }: Work): Promi
     organizationId,
     before.map(({ id }) => {
       const { signalId, rating, occurredAt } = changed.get(id)!
-      return { id, signalId, rating, occurredAt }
+      const vector = renewed.get(id)
+      return {
+        id,
+        signalId,
+        rating,
+        occurredAt,
+        vector: vector === undefined ? null : vectorBytes(vector).toString('base64'),
+      }
     }),
   )
-  const moves = before.flatMap((item): Move[] => {
-    if (item.themeId === null) return []
-    const step = (member: Step['member'], times: Step['times']) => ({ themeId: item.themeId!, member, times })
+  const steps = before.flatMap((item) => {
     const { rating, occurredAt } = changed.get(item.id)!
     const member = memberOf(item)
-    return [step(member, -1), step({ ...member, rating, occurredAt }, 1)]
+    const after = { ...member, rating, occurredAt, vector: renewed.get(item.id) ?? member.vector }
+    return [
+      { themeId: item.themeId, member, times: -1 as const },
+      { themeId: item.themeId, member: after, times: 1 as const },
+    ]
   })
+  await store.addProgress(tx, organizationId, renewed.size === 0 ? [] : steps, 0)
+  const moves = steps.flatMap(({ themeId, ...step }): Move[] =>
+    themeId === null ? [] : [{ ...step, themeId }],
+  )
   return applyMoves(tx, organizationId, moves)
 }

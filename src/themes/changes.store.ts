@@ -2,6 +2,7 @@
 import type { Channel } from '../insight/model.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { Finding } from './items.rules.ts'
+import { DIMENSIONS } from './vector.rules.ts'
 
 export interface ChangeRow {
   readonly id: number
@@ -94,4 +95,13 @@ export async function enqueueFindings(tx: Tx, ids: readonly string[]): Promise<v
     where g.id = any(${ids as string[]}::text[]::uuid[])
       and g.source = 'qualitative_inference'
       and g.tier is not null`
+}
+
+/** Puts the subjects of those of these items into the queue that have a vector of another length. */
+export async function enqueueOutdated(tx: Tx, ids: readonly string[]): Promise<void> {
+  await tx`
+    insert into theme_change (organization_id, channel, subject_id, gone)
+    select distinct organization_id, channel, subject_id, false
+    from theme_item
+    where id = any(${ids as string[]}::text[]::bigint[]) and octet_length(vector) <> ${DIMENSIONS}`
 }

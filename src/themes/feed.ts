@@ -4,7 +4,7 @@ import type { MaintenanceTask, NewMessage } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import type { DataChange } from '../platform/db/data-change.ts'
 import { toThemes } from './actor.ts'
-import { enqueueFindings, waitingOrganizations } from './changes.store.ts'
+import { enqueueFindings, enqueueOutdated, waitingOrganizations } from './changes.store.ts'
 import { unlinkedOrganizations } from './themes.store.ts'
 
 const EVERY_SECONDS = 10
@@ -47,4 +47,13 @@ export const themesChange: DataChange = {
   key: 'id',
   rowsPerStep: 500,
   change: (tx, keys) => enqueueFindings(tx, keys),
+}
+
+/** Puts items into the queue whose vector an earlier version made: the actor makes another. */
+export const themeVectorsChange: DataChange = {
+  name: 'vectors_of_theme_items',
+  table: 'theme_item',
+  key: 'id',
+  rowsPerStep: 500,
+  change: (tx, keys) => enqueueOutdated(tx, keys),
 }

@@ -25,7 +25,7 @@ export async function removeItems(
     items.map(({ id }) => id),
   )
   await addTerms(tx, organizationId, termChanges(steps))
-  await addProgress(tx, organizationId, -items.length, 0)
+  await addProgress(tx, organizationId, steps, 0)
   const moves = steps.flatMap(({ themeId, ...step }): Move[] =>
     themeId === null ? [] : [{ ...step, themeId }],
   )

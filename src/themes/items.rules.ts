@@ -40,6 +40,8 @@ export interface PresentItem {
   readonly signalId: string
   readonly rating: string | null
   readonly occurredAt: Date
+  /** An earlier version made its vector. */
+  readonly isOutdated: boolean
 }
 
 /** Says that the matter is settled, and nothing about it. */
@@ -78,10 +80,15 @@ function itemOf({ kind, comment, confidence: _, ...finding }: Finding): WantedIt
   return { ...finding, text, passage: passageOf(text), terms }
 }
 
+export interface Kept {
+  readonly present: PresentItem
+  readonly item: WantedItem
+}
+
 export interface Difference {
   readonly remove: readonly PresentItem[]
-  /** Items that stay, of whose passage another finding, rating or time is known now. */
-  readonly keep: readonly { readonly present: PresentItem; readonly item: WantedItem }[]
+  /** Items that stay, of whose passage another finding, rating or time is known now, or that need another vector. */
+  readonly keep: readonly Kept[]
   readonly add: readonly WantedItem[]
 }
 
@@ -103,6 +110,7 @@ export function differenceOf(present: readonly PresentItem[], wanted: readonly W
 }
 
 const isSame = (one: PresentItem, item: WantedItem) =>
+  !one.isOutdated &&
   one.signalId === item.signalId &&
   one.rating === item.rating &&
   one.occurredAt.getTime() === item.occurredAt.getTime()

@@ -3,6 +3,7 @@ import type { Channel } from '../insight/model.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { SubjectKey } from './changes.store.ts'
 import type { PresentItem } from './items.rules.ts'
+import { DIMENSIONS } from './vector.rules.ts'
 
 /** An item with all that it brings to a theme. */
 export interface ItemRow {
@@ -25,7 +26,8 @@ const columns = (tx: Query) => tx`
 export const readItemsOf = (tx: Query, organizationId: string, subjects: readonly SubjectKey[]) => tx<
   PresentItem[]
 >`
-  select i.id, i.channel, i.subject_id as "subjectId", i.passage, i.signal_id as "signalId", i.rating, i.occurred_at as "occurredAt"
+  select i.id, i.channel, i.subject_id as "subjectId", i.passage, i.signal_id as "signalId", i.rating, i.occurred_at as "occurredAt",
+    octet_length(i.vector) <> ${DIMENSIONS} as "isOutdated"
   from unnest(
     ${subjects.map(({ channel }) => channel)}::text[], ${subjects.map(({ subjectId }) => subjectId)}::text[]
   ) as s (channel, subject_id)
@@ -59,6 +61,14 @@ export const readMembers = (tx: Query, organizationId: string, themeId: string, 
   from theme_item i
   where i.organization_id = ${organizationId} and i.theme_id = ${themeId}
   limit ${limit}`
+
+/** The vectors of a theme's members. */
+export const readMemberVectors = (tx: Query, organizationId: string, themeId: string) => tx<
+  Pick<ItemRow, 'vector' | 'locked'>[]
+>`
+  select vector, locked
+  from theme_item
+  where organization_id = ${organizationId} and theme_id = ${themeId} and octet_length(vector) = ${DIMENSIONS}`
 
 /** A page of the items of a theme, newest first, that no person locked. */
 export function readMembersAfter(
@@ -118,6 +128,8 @@ export const insertItems = (tx: Tx, organizationId: string, items: readonly NewI
 
 export interface ItemChange {
   readonly id: number
+  /** In base64; null: the vector stays. */
+  readonly vector: string | null
   readonly signalId: string
   readonly rating: string | null
   readonly occurredAt: Date
@@ -131,9 +143,10 @@ export async function updateItems(
   if (changes.length === 0) return
   await tx`
     update theme_item i
-    set signal_id = r."signalId", rating = r.rating, occurred_at = r."occurredAt"
+    set signal_id = r."signalId", rating = r.rating, occurred_at = r."occurredAt",
+      vector = coalesce(decode(r.vector, 'base64'), i.vector)
     from json_to_recordset(${JSON.stringify(changes)}::text::json) as r (
-      id bigint, "signalId" uuid, rating text, "occurredAt" timestamptz
+      id bigint, "signalId" uuid, rating text, "occurredAt" timestamptz, vector text
     )
     where i.organization_id = ${organizationId} and i.id = r.id`
 }
@@ -159,16 +172,25 @@ export async function placeItems(
 }
 
 export interface QuotationRow {
+  readonly signalId: string
   readonly text: string
   readonly subject: string
   readonly kind: string
+  /** Every member of the organization may see it. */
+  readonly isOpen: boolean
+  readonly vector: Uint8Array
+  readonly terms: readonly string[]
 }
+
+const quotation = (tx: Query) => tx`
+  i.signal_id as "signalId", coalesce(g.comment, '') as text, i.channel || ' ' || i.subject_id as subject, g.kind,
+  theme_quotable(g) as "isOpen", i.vector, i.terms`
 
 /** Quotations of items, and whose they are. Of items whose finding is gone there are none. */
 export const readQuotations = (tx: Query, organizationId: string, ids: readonly number[]) => tx<
   (QuotationRow & { readonly id: number })[]
 >`
-  select i.id, coalesce(g.comment, '') as text, i.channel || ' ' || i.subject_id as subject, g.kind
+  select i.id, ${quotation(tx)}
   from theme_item i
   join agent_signal g on g.organization_id = i.organization_id and g.id = i.signal_id
   where i.organization_id = ${organizationId}
@@ -180,7 +202,7 @@ export const readQuotations = (tx: Query, organizationId: string, ids: readonly 
 export const quotationsOfTheme = (tx: Query, organizationId: string, themeId: string, limit: number) => tx<
   (QuotationRow & { readonly score: number | null })[]
 >`
-  select coalesce(g.comment, '') as text, i.channel || ' ' || i.subject_id as subject, g.kind, i.score
+  select ${quotation(tx)}, i.score
   from (
     select *
     from theme_item

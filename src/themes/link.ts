@@ -4,7 +4,6 @@
  */
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { NewId } from '../platform/ids.ts'
-import { readFrequencies } from './frequencies.ts'
 import {
   type ItemRow,
   type PoolRow,
@@ -16,7 +15,8 @@ import {
 import { connected, linkage } from './linkage.rules.ts'
 import { NOTHING, totalsAfter } from './members.rules.ts'
 import { memberOf, moveItems, type Touched } from './membership.ts'
-import { createIndex, type Frequencies, type Point, pointOfItem, pointOfTheme } from './nearness.rules.ts'
+import { createIndex, type Point, pointOfItem, pointOfTheme, type Surroundings } from './nearness.rules.ts'
+import { readSurroundings } from './surroundings.ts'
 import * as store from './themes.store.ts'
 import { inSlices, mapInSlices } from './time-slicing.ts'
 import { MIN_SUBJECTS, titleOf } from './title.rules.ts'
@@ -25,9 +25,9 @@ import { emptySum, sumBytes, sumOf, vectorOf } from './vector.rules.ts'
 /** Newest items of the pool that are compared: the work grows with the square. */
 const POOL = 2_000
 /** Groups nearer than this are joined to one theme. */
-const CUT = 0.4
+const CUT = 0.5
 /** Themes nearer than this are merged. */
-const MERGE = 0.4
+const MERGE = 0.5
 /** Themes of an organization. */
 export const MAX_THEMES = 1_000
 /** Members of a theme that may be given up for a new one. */
@@ -40,7 +40,7 @@ export interface Plan {
   readonly groups: readonly Group[]
   /** Pairs of themes: the first keeps its id. */
   readonly merges: readonly (readonly [kept: string, merged: string])[]
-  readonly frequencies: Frequencies
+  readonly surroundings: Surroundings
 }
 interface Group {
   /** Null: a new theme. */
@@ -56,23 +56,23 @@ interface Known {
 }
 
 export async function planLinks(tx: Query, organizationId: string): Promise<Pool> {
-  const frequencies = await readFrequencies(tx, organizationId)
+  const surroundings = await readSurroundings(tx, organizationId)
   const pool = await readPool(tx, organizationId, POOL)
   const themes = await store.readThemes(tx, organizationId)
-  return { frequencies, pool, themes }
+  return { surroundings, pool, themes }
 }
 
 /** What is compared: as read from the database. */
 export interface Pool {
-  readonly frequencies: Frequencies
+  readonly surroundings: Surroundings
   readonly pool: readonly PoolRow[]
   readonly themes: readonly store.ThemeRow[]
 }
 
 /** Compares. It takes a while, so it pauses after a few milliseconds each time. */
-export async function link({ frequencies, pool, themes }: Pool): Promise<Plan> {
+export async function link({ surroundings, pool, themes }: Pool): Promise<Plan> {
   const points = await mapInSlices(pool, ({ vector, terms }) =>
-    pointOfItem(vectorOf(vector), terms, frequencies),
+    pointOfItem(vectorOf(vector), terms, surroundings),
   )
   const chosen = await inSlices(connected(points, (index) => pool[index]!.isNew, CUT))
   const numbers = await inSlices(
@@ -89,19 +89,19 @@ export async function link({ frequencies, pool, themes }: Pool): Promise<Plan> {
     themes,
     (theme): Known => ({
       ...theme,
-      point: pointOfTheme(sumOf(theme.centroid), theme.terms, theme.weight, frequencies),
+      point: pointOfTheme(sumOf(theme.centroid) ?? emptySum(), theme.terms, theme.weight, surroundings),
     }),
   )
   const index = createIndex(known.map(({ point }) => point))
   const planned = await mapInSlices(groups, (items): Group => {
     const steps = items.map((item) => ({ member: memberOf(item), times: 1 as const }))
     const { sum, terms, weight } = totalsAfter(NOTHING, steps)
-    const scores = index.nearnesses(pointOfTheme(sum, terms, weight, frequencies))
+    const scores = index.nearnesses(pointOfTheme(sum, terms, weight, surroundings))
     const best = scores.indexOf(Math.max(...scores))
     const themeId = (scores[best] ?? 0) > MERGE ? known[best]!.id : null
     return { themeId, itemIds: items.map(({ id }) => id) }
   })
-  return { groups: planned, merges: await alike(known, index), frequencies }
+  return { groups: planned, merges: await alike(known, index), surroundings }
 }
 
 /** Pairs of themes that are alike, the nearest first; each theme in one pair at most. The older one, whose id is smaller, stays. */
@@ -151,7 +151,7 @@ export async function saveLinks(tx: Tx, organizationId: string, newId: NewId, pl
     const members = itemIds.flatMap((id) => items.get(id) ?? [])
     const existing = themeId !== null && isPresent.has(themeId) ? themeId : null
     if (existing === null && (members.length < MIN_SUBJECTS || created.length >= free)) continue
-    const id = existing ?? (await createTheme(tx, organizationId, newId(), members, plan.frequencies))
+    const id = existing ?? (await createTheme(tx, organizationId, newId(), members, plan.surroundings))
     if (existing === null) created.push(id)
     touched.push(
       ...(await moveItems(tx, organizationId, members, () => ({ themeId: id, score: null, locked: false }))),
@@ -168,14 +168,14 @@ async function createTheme(
   organizationId: string,
   id: string,
   members: readonly ItemRow[],
-  frequencies: Frequencies,
+  surroundings: Surroundings,
 ): Promise<string> {
   const quotations = await readQuotations(
     tx,
     organizationId,
     members.map((one) => one.id),
   )
-  const title = titleOf(quotations, frequencies)
+  const title = titleOf(quotations, surroundings)
   await store.insertThemes(
     tx,
     organizationId,

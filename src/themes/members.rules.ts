@@ -30,7 +30,7 @@ export interface Step {
 }
 
 /** An item whose place a person chose counts twice. */
-const weightOf = ({ locked }: Pick<Member, 'locked'>): number => (locked ? 2 : 1)
+export const weightOf = ({ locked }: Pick<Member, 'locked'>): number => (locked ? 2 : 1)
 
 /** The totals after the steps. Stems with the smallest counts are dropped beyond `MAX_TERMS`, so a count may be too small, never too large. */
 export function totalsAfter(before: Totals, steps: readonly Step[]): Totals {

@@ -4,10 +4,10 @@
  */
 import type { Tx } from '../platform/db/pool.ts'
 import type { ItemRow, Placing } from './items.store.ts'
-import { placeItems } from './items.store.ts'
-import { dayChanges, type Member, type Step, totalsAfter } from './members.rules.ts'
+import { placeItems, readMemberVectors } from './items.store.ts'
+import { dayChanges, type Member, type Step, totalsAfter, weightOf } from './members.rules.ts'
 import * as store from './themes.store.ts'
-import { sumOf, vectorOf } from './vector.rules.ts'
+import { addTo, emptySum, sumOf, vectorOf } from './vector.rules.ts'
 
 /** An item joins or leaves a theme. */
 export interface Move extends Step {
@@ -38,11 +38,15 @@ export async function applyMoves(
   if (moves.length === 0) return []
   const byTheme = Map.groupBy(moves, ({ themeId }) => themeId)
   const themes = await store.lockThemes(tx, organizationId, [...byTheme.keys()])
+  const foreign = new Map<string, Int32Array>()
+  for (const { id, centroid } of themes)
+    if (sumOf(centroid) === null) foreign.set(id, await sumOfMembers(tx, organizationId, id))
   const after = themes.map((theme) => {
     const steps = byTheme.get(theme.id) ?? []
-    const before = { ...theme, sum: sumOf(theme.centroid) }
+    const totals = totalsAfter({ ...theme, sum: sumOf(theme.centroid) ?? emptySum() }, steps)
     return {
-      ...totalsAfter(before, steps),
+      ...totals,
+      sum: foreign.get(theme.id) ?? totals.sum,
       id: theme.id,
       titledCount: theme.titledCount,
       isUsed: steps.some(({ times }) => times === 1),
@@ -64,6 +68,14 @@ export async function applyMoves(
     empty.map(({ id }) => id),
   )
   return after.flatMap(({ id, count, titledCount }) => (count === 0 ? [] : [{ id, count, titledCount }]))
+}
+
+/** Of a theme whose sum an earlier version wrote. */
+async function sumOfMembers(tx: Tx, organizationId: string, themeId: string): Promise<Int32Array> {
+  const sum = emptySum()
+  for (const { vector, locked } of await readMemberVectors(tx, organizationId, themeId))
+    addTo(sum, vectorOf(vector), weightOf({ locked }))
+  return sum
 }
 
 /** Puts items into other themes, or into the pool. */

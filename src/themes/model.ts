@@ -61,9 +61,16 @@ const theme = {
   id: uuid('Id of the theme.'),
   title: Type.String({
     description: 'What its items have in common.',
-    examples: ['password reset · email'],
+    examples: ['The password reset email never arrives'],
   }),
-  titleBy: oneOf(TITLE_MAKERS, 'Who gave the title: words of the items, a model server, or a person.'),
+  subtitle: orNull(
+    Type.String({ examples: ['password reset · email'] }),
+    'Words that its items share. Null if the title consists of them.',
+  ),
+  titleBy: oneOf(
+    TITLE_MAKERS,
+    'Who gave the title. `terms`: a quotation or words of the items, `model`: a model server, `person`: a person.',
+  ),
   pinned: Type.Boolean({ description: 'It is neither merged nor removed by itself.' }),
   hidden: Type.Boolean({ description: 'It takes items, and lists leave it out.' }),
   count: count('Items, or those of the channel and period that were asked for.'),

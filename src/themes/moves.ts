@@ -2,10 +2,10 @@
 import type { PayloadOf } from '../actors/declaration.ts'
 import type { themesMessages } from '../messages/themes.ts'
 import type { Tx } from '../platform/db/pool.ts'
-import { readFrequencies } from './frequencies.ts'
 import { readItems, readMembers, readMembersAfter } from './items.store.ts'
 import { moveItems, type Touched } from './membership.ts'
 import { nearness, pointOfItem } from './nearness.rules.ts'
+import { readSurroundings } from './surroundings.ts'
 import { keptThemes, lockProgress } from './themes.store.ts'
 import { findTitle } from './titles.store.ts'
 import { vectorOf } from './vector.rules.ts'
@@ -50,8 +50,8 @@ export async function moveSplit(
   const [first, second] = payload.items.map((id) => seeds.find((one) => one.id === id))
   // If one was merged or deleted meanwhile, the rest stays where it is.
   if (ids.some((id) => kept.get(id) !== id) || first === undefined || second === undefined) return none
-  const frequencies = await readFrequencies(tx, organizationId)
-  const pointOf = ({ vector, terms }: typeof first) => pointOfItem(vectorOf(vector), terms, frequencies)
+  const surroundings = await readSurroundings(tx, organizationId)
+  const pointOf = ({ vector, terms }: typeof first) => pointOfItem(vectorOf(vector), terms, surroundings)
   const [a, b] = [pointOf(first), pointOf(second)]
   const items = await readMembersAfter(tx, organizationId, payload.themeId, payload.after, BATCH)
   const nearer = items.filter((item) => {

@@ -1,12 +1,13 @@
 /**
- * How near quotations and themes are to each other: the cosine of their vectors, and half of the overlap of their words. Pure.
+ * How near quotations and themes are to each other: the cosine of their vectors, and a part of the overlap of their words. Pure.
  *
- * To a theme, it is the mean over the theme's members. Words count by their rarity in the organization (tf-idf).
+ * To a theme, it is the mean over the theme's members. Words count by their rarity in the organization (tf-idf), and vectors by how they differ from
+ * the mean of the organization: where everybody speaks of cards, two texts are not alike because both do.
  */
-import { dot, isZero, scaled } from './vector.rules.ts'
+import { directionOf, dot, type Mean, meanDirectionOf } from './vector.rules.ts'
 
 /** Weight of the words beside the vectors. */
-const WORDS = 0.5
+const WORDS = 0.7
 /** Weight of the words where one of the two has no vector. */
 const WORDS_ALONE = 1
 
@@ -14,6 +15,11 @@ const WORDS_ALONE = 1
 export interface Frequencies {
   readonly items: number
   countOf(term: string): number
+}
+
+/** What items are compared against. */
+export interface Surroundings extends Frequencies {
+  readonly mean: Mean
 }
 
 export interface Point {
@@ -30,10 +36,10 @@ function normalised(weights: readonly (readonly [string, number])[], length: num
   return new Map(weights.map(([term, weight]) => [term, weight / (length || 1)]))
 }
 
-export function pointOfItem(vector: Int8Array, terms: readonly string[], frequencies: Frequencies): Point {
-  const weights = terms.map((term) => [term, rarity(frequencies, term)] as const)
+export function pointOfItem(vector: Int8Array, terms: readonly string[], surroundings: Surroundings): Point {
+  const weights = terms.map((term) => [term, rarity(surroundings, term)] as const)
   const length = Math.sqrt(weights.reduce((sum, [, weight]) => sum + weight * weight, 0))
-  return { vector: isZero(vector) ? null : scaled(vector), words: normalised(weights, length) }
+  return { vector: directionOf(vector, surroundings.mean), words: normalised(weights, length) }
 }
 
 /** `terms`: how many of the theme's items have a stem. `weight`: its items. */
@@ -41,16 +47,15 @@ export function pointOfTheme(
   sum: Int32Array,
   terms: Readonly<Record<string, number>>,
   weight: number,
-  frequencies: Frequencies,
+  surroundings: Surroundings,
 ): Point {
   const shares = Object.entries(terms).map(
-    ([term, count]) => [term, count / Math.max(1, weight), rarity(frequencies, term)] as const,
+    ([term, count]) => [term, count / Math.max(1, weight), rarity(surroundings, term)] as const,
   )
   // The root mean square of the lengths that the items' weights have.
   const length = Math.sqrt(shares.reduce((all, [, share, rare]) => all + share * rare * rare, 0))
-  const vector = sum.every((x) => x === 0) ? null : scaled(sum, weight)
   return {
-    vector,
+    vector: meanDirectionOf(sum, surroundings.mean),
     words: normalised(
       shares.map(([term, share, rare]) => [term, share * rare]),
       length,

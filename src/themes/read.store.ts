@@ -18,6 +18,7 @@ export interface Days {
 export interface ThemeRow {
   readonly id: string
   readonly title: string
+  readonly subtitle: string | null
   readonly titleBy: 'terms' | 'model' | 'person'
   readonly pinned: boolean
   readonly hidden: boolean
@@ -60,7 +61,7 @@ function themeColumns(sql: Query, organizationId: string, days: Days, today: str
         ${ofChannel(sql, days)}
     )`
   return sql`
-    t.id, t.title, t.title_by as "titleBy", t.pinned, t.hidden, t.merged_into as "mergedInto", ${counted} as count,
+    t.id, theme_title(t) as title, nullif(t.words, theme_title(t)) as subtitle, t.title_by as "titleBy", t.pinned, t.hidden, t.merged_into as "mergedInto", ${counted} as count,
     ${within(RECENT_DAYS, 0)} as recent, ${within(RECENT_DAYS + 7 * EARLIER_WEEKS, RECENT_DAYS)} as earlier,
     t.first_at as "firstAt", t.last_at as "lastAt", t.created_at as "createdAt"`
 }

@@ -1,12 +1,13 @@
-/** Gives a theme another title: of a model server, if one is configured, else of words. A title of a person stays. */
+/** Gives a theme another title: of a model server, if one is configured, else a quotation, else words. A title of a person stays. */
 import type { LongTurn } from '../actors/types.ts'
 import type { Config } from '../config.ts'
-import { readFrequencies } from './frequencies.ts'
 import { quotationsOfTheme } from './items.store.ts'
+import { quotedTitles, uniqueTitle } from './quotation.rules.ts'
+import { readSurroundings } from './surroundings.ts'
 import { lockProgress } from './themes.store.ts'
 import { titleOf } from './title.rules.ts'
 import { askTitle } from './title-model.ts'
-import { findTitle, otherTitles, saveTitle } from './titles.store.ts'
+import { findTitle, otherTitles, saveTitle, takenTitles } from './titles.store.ts'
 
 /** Newest quotations that a title is made of. */
 const QUOTATIONS = 200
@@ -18,7 +19,7 @@ export async function retitle(turn: LongTurn, analyze: Config['analyze'], themeI
     theme: await findTitle(tx, organizationId, themeId),
     quotations: await quotationsOfTheme(tx, organizationId, themeId, QUOTATIONS),
     others: (await otherTitles(tx, organizationId, themeId, OTHERS)).map(({ title }) => title),
-    frequencies: await readFrequencies(tx, organizationId),
+    surroundings: await readSurroundings(tx, organizationId),
   }))
   const { theme, quotations } = read
   if (theme === null || theme.titleBy === 'person' || theme.mergedInto !== null || quotations.length === 0) {
@@ -27,9 +28,16 @@ export async function retitle(turn: LongTurn, analyze: Config['analyze'], themeI
   }
   const nearestFirst = quotations.toSorted((a, b) => (b.score ?? 1) - (a.score ?? 1))
   const asked = analyze === null ? null : await askTitle(analyze, nearestFirst, read.others, turn.signal)
-  const title = asked ?? titleOf(quotations, read.frequencies)
+  const words = titleOf(quotations, read.surroundings)
+  const quoted = asked === null ? quotedTitles(quotations, read.surroundings) : []
   await turn.finish(async (tx) => {
     await lockProgress(tx, organizationId)
-    await saveTitle(tx, organizationId, themeId, { title, titleBy: asked === null ? 'terms' : 'model' })
+    const taken = await takenTitles(tx, organizationId, themeId)
+    const title = uniqueTitle(quoted, asked ?? words, taken)
+    await saveTitle(tx, organizationId, themeId, {
+      ...title,
+      words,
+      titleBy: asked === null ? 'terms' : 'model',
+    })
   })
 }

@@ -1,7 +1,7 @@
 /** The SQL that writes themes, their days, and what an organization's words are. Callers that write hold the organization's lock. */
 import type { Query, Tx } from '../platform/db/pool.ts'
-import type { DayChange, Totals } from './members.rules.ts'
-import { sumBytes } from './vector.rules.ts'
+import type { DayChange, Step, Totals } from './members.rules.ts'
+import { addTo, emptySum, sumBytes, sumOf } from './vector.rules.ts'
 
 export interface ProgressRow {
   readonly items: number
@@ -18,21 +18,37 @@ export async function lockProgress(tx: Tx, organizationId: string): Promise<Prog
   return row ?? null
 }
 
-export async function countItems(tx: Query, organizationId: string): Promise<number> {
-  const [row] = await tx<{ items: number }[]>`
-    select items from theme_progress where organization_id = ${organizationId}`
-  return row?.items ?? 0
+export interface Progress {
+  readonly items: number
+  /** The sum of the vectors of all items; null: none was added. */
+  readonly vectorSum: Uint8Array | null
 }
 
+export async function readProgress(tx: Query, organizationId: string): Promise<Progress | undefined> {
+  const [row] = await tx<Progress[]>`
+    select items, vector_sum as "vectorSum" from theme_progress where organization_id = ${organizationId}`
+  return row
+}
+
+/** Counts items that come and go, and their vectors, each once. */
 export async function addProgress(
   tx: Tx,
   organizationId: string,
-  items: number,
+  steps: readonly Pick<Step, 'times' | 'member'>[],
   unlinked: number,
 ): Promise<void> {
+  if (steps.length === 0) return
+  const before = await readProgress(tx, organizationId)
+  const sum = (before?.vectorSum == null ? null : sumOf(before.vectorSum)) ?? emptySum()
+  let items = 0
+  for (const { member, times } of steps) {
+    addTo(sum, member.vector, times)
+    items += times
+  }
   await tx`
     update theme_progress
-    set items = greatest(0, items + ${items}::int), unlinked = greatest(0, unlinked + ${unlinked}::int)
+    set items = greatest(0, items + ${items}::int), unlinked = greatest(0, unlinked + ${unlinked}::int),
+      vector_sum = ${sumBytes(sum)}::bytea
     where organization_id = ${organizationId}`
 }
 

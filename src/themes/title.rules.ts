@@ -7,10 +7,10 @@ export const MIN_SUBJECTS = 3
 const MAX_TERMS = 3
 /** A pair says more than a word. */
 const PAIR = 1.6
-const MAX_TITLE = 80
+export const MAX_TITLE = 80
 /** A word of fewer subjects of the theme can stand in its title if so many items of the organization have it. */
 const FEWER_SUBJECTS = 2
-const KNOWN_ITEMS = 6
+export const KNOWN_ITEMS = 6
 /** Without words that enough subjects share, and without a kind. */
 export const NO_TITLE = 'Various'
 /** Titles of themes without such words, by the kind of most findings. */

@@ -8,15 +8,13 @@ import { conversationOf as conversationOfSession } from '../../src/agents/analys
 import { prepareEvent } from '../../src/agents/events/fingerprint.ts'
 import { compileRedaction } from '../../src/agents/events/redaction.ts'
 import { redactNamesInText } from '../../src/agents/events/redaction-json.ts'
+import { inputsOf } from '../../src/analyze/builtin/analyze.ts'
+import { arcOf } from '../../src/analyze/builtin/arc.rules.ts'
 import { clausesOf } from '../../src/analyze/builtin/clauses.rules.ts'
 import { ENGLISH } from '../../src/analyze/builtin/cues/english.ts'
-import { ENCODER_FILES } from '../../src/analyze/builtin/encoder/files.ts'
-import { createTokenizer } from '../../src/analyze/builtin/encoder/tokenizer.rules.ts'
-import { endInputOf } from '../../src/analyze/builtin/ending.rules.ts'
-import { endNgramsOf, endWordsOf } from '../../src/analyze/builtin/ending-words.rules.ts'
-import { factsOf } from '../../src/analyze/builtin/facts.rules.ts'
-import { formOf, hashOf, ngramsOf } from '../../src/analyze/builtin/features.rules.ts'
 import { findingsByRules } from '../../src/analyze/builtin/findings.rules.ts'
+import { addGrams, addMark } from '../../src/analyze/builtin/grams.rules.ts'
+import { endInput, moodInput, wholeInput } from '../../src/analyze/builtin/inputs.rules.ts'
 import { hasKind } from '../../src/analyze/builtin/kinds.rules.ts'
 import { languageByWords } from '../../src/analyze/builtin/language.rules.ts'
 import { isTask, mask } from '../../src/analyze/builtin/mask.rules.ts'
@@ -24,6 +22,8 @@ import { piecesOf } from '../../src/analyze/builtin/pieces.rules.ts'
 import { isQuestion } from '../../src/analyze/builtin/questions.rules.ts'
 import { readSubject, wordsOfCustomer } from '../../src/analyze/builtin/reading.rules.ts'
 import { contentOf, createRepeatDetector } from '../../src/analyze/builtin/repeats.rules.ts'
+import { withoutRitual } from '../../src/analyze/builtin/ritual.rules.ts'
+import { loadEmbed } from '../../src/analyze/builtin/vectors/vectors.ts'
 import { KINDS } from '../../src/analyze/insight.ts'
 import { partsOf } from '../../src/analyze/parts.rules.ts'
 import { findQuotation } from '../../src/analyze/quotation.rules.ts'
@@ -110,6 +110,7 @@ import { distanceWithin, similarWords } from '../../src/search/similar.rules.ts'
 import { linkUrl, returnPathOf, signInPath } from '../../src/sign-in/link.rules.ts'
 import { authorizationQuery, describeRedirect } from '../../src/sign-in/oauth/metadata.rules.ts'
 import { passageOf as passageOfTheme } from '../../src/themes/items.rules.ts'
+import { sentenceOf } from '../../src/themes/quotation.rules.ts'
 import { checkedTitle, redacted, titleOf } from '../../src/themes/title.rules.ts'
 import { stemsOf, stemsOfTerm, titleTermsOf } from '../../src/themes/words.rules.ts'
 import { parseOutput } from '../../src/transcribe/output.rules.ts'
@@ -248,10 +249,6 @@ const MAX_QUOTATION = 1_000
 const quotationsOf = (text: string) =>
   ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((subject) => ({ subject, text }))
 
-const UNSCORED = {
-  embedding: new Float32Array(512).fill(0.04),
-  scores: new Float32Array(KINDS.length).fill(0.5),
-}
 const BUILT_IN = { name: 'builtin', version: '1' }
 const QUOTED = {
   kind: 'praise',
@@ -270,44 +267,38 @@ const EVERYTHING = {
   findings: [QUOTED],
 } as const
 
-const NO_END = { facts: new Float32Array(), replies: [], messages: [], isInTrouble: false }
 const NO_COLUMNS = { externalId: null, email: null, timestamp: null, columns: new Map() }
 
-const tokenize = createTokenizer(await Bun.file(ENCODER_FILES.vocabulary).json())
+const embed = await loadEmbed()
+const GRAMS_OF_PIECE = { place: '', maxWords: 80, characters: true }
 
 /** By file below `src`, then by function. */
 const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   'analyze/builtin/clauses.rules.ts': { clausesOf: { length: MAX_TEXT, read: clausesOf } },
-  'analyze/builtin/ending.rules.ts': {
-    endInputOf: {
-      length: 20_000,
-      read: (text) => endInputOf({ ...NO_END, words: endWordsOf(readSubject(conversationOf(text))) }),
+  'analyze/builtin/arc.rules.ts': {
+    arcOf: { length: 800_000, read: (text) => arcOf(conversationOf(text).said) },
+  },
+  'analyze/builtin/grams.rules.ts': {
+    addGrams: { length: MAX_TEXT, read: (text) => addGrams(new Set(), text, GRAMS_OF_PIECE) },
+    addMark: { length: MAX_TEXT, read: (text) => addMark(new Set(), text) },
+  },
+  'analyze/builtin/inputs.rules.ts': {
+    pieceInput: {
+      length: MAX_TEXT,
+      read: (text) => inputsOf(conversationOf(text), readSubject(conversationOf(text)), embed),
+    },
+    wholeInput: { length: 800_000, read: (text) => wholeInput(readSubject(conversationOf(text)), embed) },
+    endInput: { length: 800_000, read: (text) => endInput(conversationOf(text), embed) },
+    moodInput: {
+      length: 800_000,
+      read: (text) => moodInput(readSubject(conversationOf(text)), conversationOf(text).said, embed),
     },
   },
-  'analyze/builtin/ending-words.rules.ts': {
-    endWordsOf: { length: 20_000, read: (text) => endWordsOf(readSubject(conversationOf(text))) },
-    endNgramsOf: {
-      length: 20_000,
-      read: (text) => endNgramsOf(endWordsOf(readSubject(conversationOf(text)))),
-    },
+  'analyze/builtin/ritual.rules.ts': {
+    withoutRitual: { length: MAX_TEXT, starts: ['', 'thanks '], read: withoutRitual },
   },
-  'analyze/builtin/encoder/tokenizer.rules.ts': {
-    createTokenizer: { length: MAX_TEXT, starts: ['', 'x '], read: (text) => tokenize(text) },
-  },
-  'analyze/builtin/facts.rules.ts': {
-    factsOf: {
-      length: 20_000,
-      read: (text) => {
-        const reading = readSubject(conversationOf(text))
-        const scored = piecesOf(reading, ENGLISH).map((piece) => ({ piece, ...UNSCORED }))
-        return factsOf(reading, [], scored, { outcome: null, sentiment: 'neutral' })
-      },
-    },
-  },
-  'analyze/builtin/features.rules.ts': {
-    formOf: { length: MAX_TEXT, read: (text) => formOf(clausesOf(text), 'conversation', ENGLISH) },
-    ngramsOf: { length: MAX_TEXT, read: ngramsOf },
-    hashOf: { length: MAX_TEXT, read: (text) => hashOf(text, 1) },
+  'analyze/builtin/vectors/tokenizer.rules.ts': {
+    createTokenizer: { length: 1_000, starts: ['', 'x '], read: (text) => embed(text) },
   },
   'analyze/builtin/findings.rules.ts': {
     findingsByRules: {
@@ -325,7 +316,7 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     mask: { length: MAX_TEXT, starts: ['', '```', 'at '], read: mask },
   },
   'analyze/builtin/pieces.rules.ts': {
-    piecesOf: { length: 20_000, read: (text) => piecesOf(readSubject(conversationOf(text)), ENGLISH) },
+    piecesOf: { length: 20_000, read: (text) => piecesOf(readSubject(conversationOf(text))) },
   },
   'analyze/builtin/questions.rules.ts': {
     isQuestion: {
@@ -621,6 +612,9 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     playbackFileName: { length: FORM, read: (text) => playbackFileName(text, 'video/mp4') },
   },
   'themes/items.rules.ts': { passageOf: { length: MAX_QUOTATION, read: passageOfTheme } },
+  'themes/quotation.rules.ts': {
+    sentenceOf: { length: MAX_QUOTATION, read: (text) => sentenceOf(text, (stem) => stem.length > 4) },
+  },
   'themes/title.rules.ts': {
     checkedTitle: {
       length: MAX_QUOTATION,
@@ -879,27 +873,25 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'findings/source.rules.ts': ['draftsOf', 'itemsOfFields', 'itemsOfSpeech', 'resultOfSource'],
   'agents/reads/signals.rules.ts': ['isBounded', 'kindsMeant', 'orderOfSignals', 'signalResource'],
   'findings/verdict.rules.ts': ['decide', 'deltasOf'],
-  'analyze/builtin/combine.rules.ts': ['combine', 'mayHave', 'scoreOf'],
-  'analyze/builtin/features.rules.ts': ['hasCue'],
-  'analyze/builtin/head.rules.ts': [
-    'applyHead',
-    'applyNetwork',
-    'applyNgrams',
-    'inputOf',
-    'packMatrix',
-    'unpackMatrix',
+  'analyze/builtin/classifier.rules.ts': [
+    'emptyLinear',
+    'kindVotes',
+    'likelihood',
+    'outcomeOfShares',
+    'sentimentOf',
+    'shares',
+    'votesOf',
   ],
-  // Scores, which are numbers.
-  'analyze/builtin/ending.rules.ts': ['outcomeOf', 'outcomeScores', 'repliesOf'],
+  'analyze/builtin/inputs.rules.ts': ['pieceInput'],
+  'analyze/builtin/vectors/format.rules.ts': ['packVectors', 'readVectors'],
+  'analyze/builtin/weights.rules.ts': ['packClassifier', 'readClassifier'],
   'analyze/builtin/outcome.rules.ts': ['judge'],
   'analyze/eval/bound.rules.ts': ['lowerBound'],
   'analyze/eval/score.rules.ts': ['outcomeFigures', 'precisionOf', 'recallOf', 'score'],
-  'analyze/gate.rules.ts': ['gateOf', 'isShown', 'passesGate'],
+  'analyze/gate.rules.ts': ['gateOf', 'isShown', 'passesGate', 'requiredPrecision'],
   'assets/rules.ts': ['keepsUrl'],
   // The head and the judge compare numbers; `piecesOf` and `readSubject` have cut and masked the text.
-  'analyze/builtin/judge.rules.ts': ['applyLinear', 'likelyKinds', 'likelySentiment', 'shares'],
   // Pieces that were read, whose texts are bounded.
-  'analyze/builtin/short.rules.ts': ['isTrouble', 'shortMessagesOf', 'withShort'],
   'console/page.rules.ts': ['consolePage'],
   'people/erasure-passes.rules.ts': ['isWaitOver', 'mayNamePerson', 'needsAnotherPass', 'pauseMs'],
   'quotas/quota.rules.ts': ['limitOf', 'roomOf'],
@@ -931,17 +923,19 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'themes/linkage.rules.ts': ['connected', 'linkage'],
   'themes/members.rules.ts': ['dayChanges', 'termChanges', 'totalsAfter', 'weightOf'],
   'themes/nearness.rules.ts': ['createIndex', 'nearest', 'nearness', 'pointOfItem', 'pointOfTheme'],
+  'themes/quotation.rules.ts': ['quotedTitles', 'uniqueTitle'],
   'themes/title.rules.ts': ['needsTitle'],
   'themes/trend.rules.ts': ['riseOf', 'tail', 'trendOf'],
   'themes/vector.rules.ts': [
     'addTo',
-    'centred',
+    'directionOf',
     'dot',
     'emptySum',
-    'isZero',
-    'scaled',
+    'meanDirectionOf',
+    'meanOf',
     'sumBytes',
     'sumOf',
+    'unpacked',
     'vectorBytes',
     'vectorOf',
   ],

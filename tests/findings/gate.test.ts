@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type LongTurn, type NewMessage, NO_ORGANIZATION } from '../../src/actors/types.ts'
-import { gateOf, isShown, passesGate } from '../../src/analyze/gate.rules.ts'
+import { gateOf, isShown, passesGate, requiredPrecision } from '../../src/analyze/gate.rules.ts'
 import { KINDS, TIERS } from '../../src/analyze/insight.ts'
 import { findingGateActor, readGates } from '../../src/findings/gate.ts'
 import { type Reading, saveReadings } from '../../src/findings/save.ts'
@@ -48,7 +48,9 @@ describe('what decides', () => {
         (right, wrong, kind, tier, language, channel) => {
           const { shown } = gateOf([right, wrong], kind, tier, language, channel)
           const expected =
-            right + wrong < 15 ? isShown(kind, tier, language, channel) : passesGate([right, wrong])
+            right + wrong < 15
+              ? isShown(kind, tier, language, channel)
+              : passesGate([right, wrong], requiredPrecision(kind, channel))
           expect(shown).toBe(expected)
         },
       ),

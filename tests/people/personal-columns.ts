@@ -50,9 +50,11 @@ export const DERIVED: readonly string[] = [
   'theme.centroid',
   'theme.terms',
   'theme.title',
+  'theme.words',
   'theme_item.passage',
   'theme_item.terms',
   'theme_item.vector',
+  'theme_progress.vector_sum',
   'theme_term.term',
   'transcript_search.document',
 ]

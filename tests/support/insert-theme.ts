@@ -23,7 +23,7 @@ async function insertItem(sql: Sql, organizationId: string, themeId: string): Pr
     insert into theme_item (organization_id, channel, subject_id, passage, signal_id, rating, occurred_at, theme_id, vector, terms)
     values (
       ${organizationId}, 'feedback', ${String(recordId)}, 'x', ${signalIds[0]!}, 'negative', now(), ${themeId},
-      ${Buffer.alloc(512)}, '{export}'
+      ${Buffer.alloc(256)}, '{export}'
     )
     returning id`
   return String(item?.id)

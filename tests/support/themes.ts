@@ -142,6 +142,12 @@ export function createThemesRunner(sql: Sql, organizationId: string, options: Th
   }
 }
 
+/** Vectors of an earlier version have another length and do not count. */
+function addVector(sum: number[], { buffer, byteOffset, length }: Uint8Array, times: number): void {
+  if (length !== DIMENSIONS) return
+  for (const [place, x] of new Int8Array(buffer, byteOffset, length).entries()) sum[place]! += x * times
+}
+
 /** Everything about the organization's themes, and whether the totals are those of the members. */
 export async function disagreements(sql: Sql, organizationId: string): Promise<readonly string[]> {
   const themes = await sql`
@@ -163,8 +169,7 @@ export async function disagreements(sql: Sql, organizationId: string): Promise<r
     const sum = Array.from({ length: DIMENSIONS }, () => 0)
     const terms = new Map<string, number>()
     for (const item of items) {
-      const bytes = new Int8Array(item.vector.buffer, item.vector.byteOffset, DIMENSIONS)
-      for (const [place, x] of bytes.entries()) sum[place]! += x * (item.locked ? 2 : 1)
+      addVector(sum, item.vector, item.locked ? 2 : 1)
       for (const term of item.terms) terms.set(term, (terms.get(term) ?? 0) + (item.locked ? 2 : 1))
     }
     const stored = sum.map((_, place) => theme.centroid.readInt32LE(place * 4))
@@ -177,6 +182,13 @@ export async function disagreements(sql: Sql, organizationId: string): Promise<r
       (select count(*)::int from theme_item where organization_id = ${organizationId}) as rows,
       (select coalesce(sum(count), 0)::int from theme_term where organization_id = ${organizationId}) as terms,
       (select coalesce(sum(cardinality(terms)), 0)::int from theme_item where organization_id = ${organizationId}) as stems`
+  const items = await sql`select vector from theme_item where organization_id = ${organizationId}`
+  const all = Array.from({ length: DIMENSIONS }, () => 0)
+  for (const { vector } of items) addVector(all, vector, 1)
+  const [progress] =
+    await sql`select vector_sum from theme_progress where organization_id = ${organizationId}`
+  const sum = all.map((_, place) => progress?.vector_sum?.readInt32LE(place * 4) ?? 0)
+  if (!Bun.deepEquals(sum, all)) wrong.push('the sum of all vectors is another')
   if ((totals?.items ?? 0) !== totals?.rows) wrong.push(`${totals?.items} items instead of ${totals?.rows}`)
   if (totals?.terms !== totals?.stems) wrong.push(`${totals?.terms} terms instead of ${totals?.stems}`)
   return wrong

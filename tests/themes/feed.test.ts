@@ -4,6 +4,7 @@ import type { Message } from '../../src/actors/types.ts'
 import type { TextJobs } from '../../src/analyze/text-work.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { themesChange, wakeThemes } from '../../src/themes/feed.ts'
+import { DIMENSIONS } from '../../src/themes/vector.rules.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import {
   addOrganization,
@@ -115,19 +116,23 @@ test('a text that ends the text process holds up no other: fewer are tried after
   expect(rows.map(({ terms }) => terms)).toEqual([['export', 'crash']])
 })
 
-test('texts of other languages are compared by their words alone', async () => {
+test('texts without a vector are compared by their words alone, and those of every language are embedded', async () => {
   const { sql } = database
   const organizationId = await addOrganization(sql)
   for (const text of ['Die Rechnung ist falsch', 'Rechnung ist falsch', 'Meine Rechnung ist falsch'])
     await addRecord(sql, organizationId, [{ text, language: 'de' }])
+  let embedded = 0
   const themes = createThemesRunner(sql, organizationId, {
     textWork: {
-      run() {
-        throw new Error('nothing to embed')
+      async run(_, input) {
+        const { texts } = input as TextJobs['embed']['input']
+        embedded += texts.length
+        return texts.map(() => Buffer.alloc(DIMENSIONS).toString('base64')) as never
       },
     },
   })
   await themes.settle()
+  expect(embedded).toBe(3)
   const [theme] = await sql`select title, count from theme where organization_id = ${organizationId}`
-  expect(theme).toMatchObject({ count: 3, title: expect.stringContaining('rechnung') })
+  expect(theme).toMatchObject({ count: 3, title: 'Rechnung ist falsch' })
 })

@@ -14,7 +14,19 @@ import {
 import { createIndex, nearest, nearness, type Point, pointOfItem } from '../../src/themes/nearness.rules.ts'
 import { checkedTitle, NO_TITLE, needsTitle, redacted, titleOf } from '../../src/themes/title.rules.ts'
 import { riseOf, tail, trendOf } from '../../src/themes/trend.rules.ts'
-import { centred, DIMENSIONS, sumBytes, sumOf, vectorBytes, vectorOf } from '../../src/themes/vector.rules.ts'
+import {
+  addTo,
+  DIMENSIONS,
+  directionOf,
+  emptySum,
+  meanDirectionOf,
+  meanOf,
+  sumBytes,
+  sumOf,
+  unpacked,
+  vectorBytes,
+  vectorOf,
+} from '../../src/themes/vector.rules.ts'
 import { stemsOf, titleTermsOf } from '../../src/themes/words.rules.ts'
 
 const finish = <T>(steps: Generator<void, T>): T => {
@@ -25,6 +37,7 @@ const finish = <T>(steps: Generator<void, T>): T => {
 }
 
 const frequencies = { items: 100, countOf: (term: string) => (term === 'common' ? 60 : 3) }
+const surroundings = { ...frequencies, mean: { vector: new Float32Array(DIMENSIONS), rest: 1 } }
 
 const finding = (change: Partial<Finding> = {}): Finding => ({
   signalId: 'a',
@@ -87,8 +100,10 @@ describe('items', () => {
         expect(byKey(other)).toEqual(byKey(items))
         for (const all of Map.groupBy(items, ({ subjectId }) => subjectId).values())
           expect(all.length).toBeLessThanOrEqual(5)
-        const present = items.map((item, id) => ({ ...item, id }))
+        const present = items.map((item, id) => ({ ...item, id, isOutdated: false }))
         expect(differenceOf(present, items)).toEqual({ remove: [], keep: [], add: [] })
+        const old = present.map((item) => ({ ...item, isOutdated: true }))
+        expect(differenceOf(old, items).keep).toHaveLength(items.length)
       }),
     )
   })
@@ -113,29 +128,67 @@ describe('words', () => {
 })
 
 describe('vectors', () => {
-  test('have the length 1 without the mean, and zeros stay zeros', () => {
-    const packed = (fill: number) =>
-      Buffer.from(new Int8Array(DIMENSIONS).fill(fill).buffer).toString('base64')
-    const vector = centred(packed(5))
-    expect(Math.hypot(...vector) / 127).toBeCloseTo(1, 1)
-    expect(centred(packed(0)).every((x) => x === 0)).toBe(true)
-    expect(() => centred('AAAA')).toThrow()
+  const random = (seed: number) => {
+    let state = seed
+    return Int8Array.from({ length: DIMENSIONS }, () => {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+      return state / 2 ** 28 - 8
+    })
+  }
+
+  test('are unpacked, of this length only; one of an earlier version is none', () => {
+    const vector = random(1)
+    expect(unpacked(vectorBytes(vector).toString('base64'))).toEqual(vector)
+    expect(() => unpacked('AAAA')).toThrow()
+    expect(vectorOf(Buffer.alloc(512, 7)).every((x) => x === 0)).toBe(true)
   })
 
-  test('property: what is stored is read', () => {
-    const ints = fc.array(fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }), {
+  test('are compared without what all of the organization have in common', () => {
+    const common = random(2).map((x) => x * 8)
+    const texts = Array.from({ length: 400 }, (_, n) => random(n + 10).map((x, place) => x + common[place]!))
+    const sum = emptySum()
+    for (const text of texts) addTo(sum, text, 1)
+    const cosine = (mean: ReturnType<typeof meanOf>) => {
+      const [a, b] = [directionOf(texts[0]!, mean)!, directionOf(texts[1]!, mean)!]
+      return a.reduce((all, x, place) => all + x * b[place]!, 0)
+    }
+    expect(cosine(meanOf(emptySum()))).toBeGreaterThan(0.9)
+    expect(cosine(meanOf(sum))).toBeLessThan(0.5)
+    expect(directionOf(new Int8Array(DIMENSIONS), meanOf(sum))).toBeNull()
+    expect(meanDirectionOf(emptySum(), meanOf(sum))).toBeNull()
+  })
+
+  test('property: what is stored is read, and a vector that leaves leaves nothing', () => {
+    const bytes = fc.array(fc.integer({ min: -127, max: 127 }), {
       minLength: DIMENSIONS,
       maxLength: DIMENSIONS,
     })
     fc.assert(
-      fc.property(ints, (numbers) => {
-        const sum = Int32Array.from(numbers)
+      fc.property(bytes, bytes, (some, others) => {
+        const [one, other] = [Int8Array.from(some), Int8Array.from(others)]
+        const sum = emptySum()
+        addTo(sum, one, 1)
+        const before = sum.slice()
         expect(sumOf(sumBytes(sum))).toEqual(sum)
-        const vector = Int8Array.from(numbers)
-        expect(vectorOf(vectorBytes(vector))).toEqual(vector)
+        addTo(sum, other, 2)
+        addTo(sum, other, -2)
+        expect(sum).toEqual(before)
+        expect(vectorOf(vectorBytes(one))).toEqual(one)
       }),
       { numRuns: 10 },
     )
+  })
+
+  test('a sum that an earlier version wrote, or changed, is none', () => {
+    const sum = emptySum()
+    addTo(sum, random(3), 1)
+    const changed = sumBytes(sum)
+    changed.writeInt32LE(5, 300 * 4)
+    expect(sumOf(changed)).toBeNull()
+    const uncounted = sumBytes(sum)
+    uncounted.writeInt32LE(0, DIMENSIONS * 4)
+    expect(sumOf(uncounted)).toBeNull()
+    expect(sumOf(Buffer.alloc(2_048))).toEqual(emptySum())
   })
 })
 
@@ -147,11 +200,11 @@ const pointArbitrary: fc.Arbitrary<Point> = fc
     vector: vectorArbitrary,
     terms: fc.uniqueArray(fc.constantFrom('export', 'crash', 'slow', 'common', 'late'), { minLength: 1 }),
   })
-  .map(({ vector, terms }) => pointOfItem(vector, terms, frequencies))
+  .map(({ vector, terms }) => pointOfItem(vector, terms, surroundings))
 
 describe('nearness', () => {
   test('a rare shared word counts more than a common one, and none without a shared word or vector', () => {
-    const point = (...terms: string[]) => pointOfItem(new Int8Array(DIMENSIONS), terms, frequencies)
+    const point = (...terms: string[]) => pointOfItem(new Int8Array(DIMENSIONS), terms, surroundings)
     const [rare, common] = [
       nearness(point('export', 'crash'), point('export', 'slow')),
       nearness(point('common', 'crash'), point('common', 'slow')),
@@ -193,7 +246,7 @@ describe('linkage', () => {
               : 0,
         ),
         [],
-        frequencies,
+        surroundings,
       )
     expect(groupsOf([at(0), at(10), at(100), at(110)], [0, 1, 2, 3], 0.8)).toEqual(['0 1', '2 3'])
     expect(groupsOf([at(0), at(40), at(80)], [0, 1, 2], 0.7)).toHaveLength(2)

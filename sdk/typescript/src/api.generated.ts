@@ -547,11 +547,16 @@ export interface components {
             id: string;
             /**
              * @description What its items have in common.
-             * @example password reset · email
+             * @example The password reset email never arrives
              */
             title: string;
             /**
-             * @description Who gave the title: words of the items, a model server, or a person.
+             * @description Words that its items share. Null if the title consists of them.
+             * @example password reset · email
+             */
+            subtitle: string | null;
+            /**
+             * @description Who gave the title. `terms`: a quotation or words of the items, `model`: a model server, `person`: a person.
              * @enum {string}
              */
             titleBy: "terms" | "model" | "person";

@@ -2,7 +2,7 @@
 import { mask } from './mask.rules.ts'
 
 /** UTF-16 code units. A longer clause is cut into pieces of this size. */
-export const MAX_CLAUSE = 300
+const MAX_CLAUSE = 300
 /** Of one message. */
 const MAX_CLAUSES = 200
 

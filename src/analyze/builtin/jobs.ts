@@ -1,20 +1,19 @@
 /** The text jobs of the built-in analyser. */
 import type { Insight, Subject } from '../insight.ts'
 import { analyzeSubjects, type Scorer } from './analyze.ts'
-import { type Embed, loadEmbed, packVector } from './embed.ts'
-import { loadEnding, loadHead, loadShortHead } from './head.ts'
-import { loadJudge } from './judge.ts'
+import { loadClassifier } from './classifier.ts'
 import { type DetectLanguage, loadLanguage } from './language.ts'
+import { type Embed, loadEmbed, packVector } from './vectors/vectors.ts'
 
 export interface InsightJobs {
-  /** The insight of each subject. `rules` skips the trained head, which costs most of the time. */
+  /** The insight of each subject. `rules` skips the classifier, which loads slowly. */
   readonly insight: {
     readonly input: { readonly subjects: readonly Subject[]; readonly tier: 'rules' | 'all' }
     readonly output: readonly Insight[]
   }
   /** The same, for background analyses. */
   readonly insight_background: InsightJobs['insight']
-  /** A vector of 512 signed bytes for each text, in base64. English only. */
+  /** A vector of 256 signed bytes for each text, in base64. */
   readonly embed: {
     readonly input: { readonly texts: readonly string[] }
     readonly output: readonly string[]
@@ -25,40 +24,36 @@ type Doers = {
   readonly [J in keyof InsightJobs]: (input: InsightJobs[J]['input']) => Promise<InsightJobs[J]['output']>
 }
 
+async function loadScorer(embed: Promise<Embed>): Promise<Scorer> {
+  return { embed: await embed, classifier: await loadClassifier() }
+}
+
 /** Runs the jobs in the calling process. Loads what a job needs with the first such job. */
-export function createInsightDoers(load: () => Promise<Embed> = loadEmbed): Doers {
+export function createInsightDoers(load: (embed: Promise<Embed>) => Promise<Scorer> = loadScorer): Doers {
   let language: Promise<DetectLanguage> | null = null
   let embed: Promise<Embed> | null = null
   let scorer: Promise<Scorer | null> | null = null
+  // The table is large: both jobs use one.
   const embedder = () => {
-    embed ??= load()
+    embed ??= loadEmbed()
     return embed
   }
-  // Without the embeddings there are still the rules.
+  // Without the classifier there are still the rules.
   const scorerOrNull = () => {
-    scorer ??= embedder().then(
-      (loaded) => ({
-        embed: loaded,
-        head: loadHead(),
-        short: loadShortHead(),
-        judge: loadJudge(),
-        ending: loadEnding(),
-      }),
-      () => null,
-    )
+    scorer ??= load(embedder()).catch(() => null)
     return scorer
   }
   const insight: Doers['insight'] = async ({ subjects, tier }) => {
     language ??= loadLanguage()
     const detect = await language
-    const scorer = tier === 'all' ? await scorerOrNull() : null
-    return analyzeSubjects(subjects, detect, scorer)
+    return analyzeSubjects(subjects, detect, tier === 'all' ? await scorerOrNull() : null)
   }
   return {
     insight,
     insight_background: insight,
     async embed({ texts }) {
-      return (await (await embedder())(texts)).map(packVector)
+      const vectorOf = await embedder()
+      return texts.map((text) => packVector(vectorOf(text)))
     },
   }
 }

@@ -1,14 +1,11 @@
-/** The pieces of a subject that the trained head reads: its clauses. Pure; bounded. */
-import type { Channel } from '../../insight/model.ts'
-import { KINDS } from '../insight.ts'
-import type { Cues } from './cues/cues.ts'
-import { isPoliteOnly, isSarcastic } from './cues/turns.ts'
-import { formOf, hasCue } from './features.rules.ts'
+/** The pieces of a subject that the classifier reads: its clauses. Pure; bounded. */
+import { isPoliteOnly } from './cues/turns.ts'
 import type { Message, Reading } from './reading.rules.ts'
 
-/** Embedding takes most of the time of an analysis, in proportion to the length of the pieces. */
-const MAX_PIECES = 60
-const MAX_READ = 750
+/** Of one subject. */
+const MAX_PIECES = 120
+/** UTF-16 code units of all pieces. */
+const MAX_READ = 9_000
 
 export interface Piece {
   /** Number of the message in `said`. */
@@ -17,51 +14,42 @@ export interface Piece {
   readonly to: number
   /** Masked, lower case. */
   readonly text: string
-  readonly form: Float32Array
   /** True if the company said something before it. */
   readonly isAnswered: boolean
   /** True if it follows a “but”. */
   readonly isContrast: boolean
-  readonly isSarcastic: boolean
+  /** True if its sentence ends with a question mark. */
+  readonly isQuestion: boolean
 }
 
-/** The pieces in the order of the subject. Of a long subject: the last message, the first, those with cues, and the newest. */
-export function piecesOf({ channel, messages }: Reading, language: Cues): readonly Piece[] {
+/** The pieces in the order of the subject. Of a long subject those of the last message, of the first, and of the newest. */
+export function piecesOf({ messages }: Reading): readonly Piece[] {
   const pieces = messages
     .filter(({ isTask, isPolite }) => !isTask && !isPolite)
-    .flatMap((message) => piecesOfMessage(message, channel, language))
-  const last = messages.at(-1)?.index
-  const first = messages[0]?.index
-  const urgency = ({ index, form }: Piece) =>
-    (index === last ? 4 : 0) + (index === first ? 2 : 0) + (KINDS.some((kind) => hasCue(form, kind)) ? 1 : 0)
+    .flatMap((message) => piecesOfMessage(message))
+  const [first, last] = [messages[0]?.index, messages.at(-1)?.index]
+  const urgency = ({ index }: Piece) => (index === last ? 2 : 0) + (index === first ? 1 : 0)
   const chosen = new Set<Piece>()
-  const texts = new Set<string>()
   let left = MAX_READ
   for (const piece of pieces.toReversed().toSorted((a, b) => urgency(b) - urgency(a))) {
-    const cost = texts.has(piece.text) ? 0 : piece.text.length
-    if (chosen.size >= MAX_PIECES || cost > left) continue
+    if (chosen.size >= MAX_PIECES) break
+    if (piece.text.length > left) continue
     chosen.add(piece)
-    texts.add(piece.text)
-    left -= cost
+    left -= piece.text.length
   }
   return pieces.filter((piece) => chosen.has(piece))
 }
 
-function piecesOfMessage(
-  { index, reply, clauses }: Message,
-  channel: Channel,
-  language: Cues,
-): readonly Piece[] {
+function piecesOfMessage({ index, reply, clauses }: Message): readonly Piece[] {
   return clauses
     .filter(({ text }) => !isPoliteOnly(text))
-    .map((clause) => ({
+    .map(({ from, to, text, contrast, question }) => ({
       index,
-      from: clause.from,
-      to: clause.to,
-      text: clause.text,
-      form: formOf([clause], channel, language),
+      from,
+      to,
+      text,
       isAnswered: reply !== null,
-      isContrast: clause.contrast,
-      isSarcastic: isSarcastic(clause.text),
+      isContrast: contrast,
+      isQuestion: question,
     }))
 }

@@ -28,7 +28,7 @@ export function Theme() {
   )
   if (theme.data === null)
     return theme.state === 'failed' ? <ErrorNote problem={theme.problem} /> : <Loading />
-  const { title, count, trend, people, pinned, hidden } = theme.data
+  const { title, subtitle, count, trend, people, pinned, hidden } = theme.data
   const act = async (change: () => Promise<unknown>) => {
     try {
       await change()
@@ -48,6 +48,7 @@ export function Theme() {
         {pinned ? <span class="tag">Pinned</span> : null}
         {hidden ? <span class="tag">Hidden</span> : null}
       </Title>
+      {subtitle === null ? null : <p class="quiet">{subtitle}</p>}
       <p>
         {number(count)} items: {number(trend.recent)} in the last seven full days, and {number(trend.before)}{' '}
         a week in the four weeks before.

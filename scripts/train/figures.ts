@@ -1,0 +1,77 @@
+/** The figures by which the gate decides. */
+import { createBuiltInAnalyzer } from '../../src/analyze/builtin/builtin.ts'
+import { type Classifier, likelihood } from '../../src/analyze/builtin/classifier.rules.ts'
+import { blindSet } from '../../src/analyze/eval/blind-set.ts'
+import { judge as judgeWith } from '../../src/analyze/eval/evaluate.ts'
+import { type Measured, passesGate, requiredPrecision } from '../../src/analyze/gate.rules.ts'
+import { KINDS } from '../../src/analyze/insight.ts'
+import { createTextWorkHere } from '../../src/analyze/text-work.ts'
+import { CHANNELS } from '../../src/insight/model.ts'
+import { isOwn, type Unseen } from './folds.ts'
+
+/** A kind on a channel is measured on public text where that has so many items with it, else on the repository's own. */
+const MIN_POSITIVES = 30
+
+type Figures = Record<string, Measured>
+
+/** Right and wrong findings of the classifier in items of sources that it has not seen, by `kind/likely/channel` and `likely/language`. */
+function ofClassifier(unseen: readonly Unseen[], calibration: Classifier['calibration']): Figures {
+  const items = unseen.filter(({ source }) => !source.endsWith('.tsv'))
+  const figures: Figures = {}
+  const languages = new Map<string, [number, number]>()
+  for (const channel of CHANNELS) {
+    for (const [at, kind] of KINDS.entries()) {
+      const known = items.filter(({ item, known }) => item.channel === channel && known.includes(kind))
+      const publicOnes = known.filter(({ source }) => !isOwn(source))
+      const positives = publicOnes.filter(({ item }) => item.kinds.includes(kind)).length
+      const measured = positives >= MIN_POSITIVES ? publicOnes : known
+      const one = calibration[channel][kind]
+      const found = measured.filter(({ votes }) => {
+        const vote = votes[at]
+        return vote != null && likelihood(vote, one) >= one.threshold
+      })
+      const right = found.filter(({ item }) => item.kinds.includes(kind)).length
+      const counts: Measured = [right, found.length - right]
+      if (found.length === 0) continue
+      figures[`${kind}/likely/${channel}`] = counts
+      if (!passesGate(counts, requiredPrecision(kind, channel))) continue
+      for (const { item } of found) {
+        const [good, bad] = languages.get(item.language) ?? [0, 0]
+        languages.set(item.language, item.kinds.includes(kind) ? [good + 1, bad] : [good, bad + 1])
+      }
+    }
+  }
+  for (const [language, counts] of languages) figures[`likely/${language}`] = counts
+  return figures
+}
+
+/** Those of the rules, in the blind set. */
+async function ofRules(): Promise<Figures> {
+  const analyzer = createBuiltInAnalyzer(createTextWorkHere(), 'rules')
+  const figures: Figures = {}
+  for (const { item, insight } of await judgeWith(blindSet(), analyzer, new AbortController().signal)) {
+    for (const { kind } of insight.findings) {
+      const isRight = item.kinds.includes(kind)
+      const keys =
+        item.language === 'en' ? [`${kind}/sure/${item.channel}`, 'sure/en'] : [`sure/${item.language}`]
+      for (const key of keys) {
+        const [right, wrong] = figures[key] ?? [0, 0]
+        figures[key] = isRight ? [right + 1, wrong] : [right, wrong + 1]
+      }
+    }
+  }
+  return figures
+}
+
+/** The content of src/analyze/figures.json, in a stable order. */
+export async function figuresFile(
+  unseen: readonly Unseen[],
+  calibration: Classifier['calibration'],
+  version: string,
+): Promise<string> {
+  const all = { ...ofClassifier(unseen, calibration), ...(await ofRules()) }
+  const lines = Object.entries(all)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, counts]) => `    ${JSON.stringify(key)}: [${counts.join(', ')}]`)
+  return `{\n  "version": ${JSON.stringify(version)},\n  "measured": {\n${lines.join(',\n')}\n  }\n}\n`
+}

@@ -1,0 +1,160 @@
+/** Titles of themes: a quotation that everybody may see and that names nobody, else words; no two are equal. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { newId } from '../../src/platform/ids.ts'
+import { quotedTitles, sentenceOf } from '../../src/themes/quotation.rules.ts'
+import { DIMENSIONS, emptySum, meanOf } from '../../src/themes/vector.rules.ts'
+import { stemsOf } from '../../src/themes/words.rules.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { addOrganization, addRecord, createThemesRunner } from '../support/themes.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.drop())
+
+async function open(texts: readonly string[]) {
+  const { sql } = database
+  const organizationId = await addOrganization(sql)
+  const records: number[] = []
+  for (const text of texts) records.push((await addRecord(sql, organizationId, [{ text }])).recordId)
+  const themes = createThemesRunner(sql, organizationId)
+  await themes.settle()
+  const shown = async () => {
+    const [row] = await sql`
+      select theme_title(t) as title, t.title as stored, t.words, t.quoted_id, t.title_by from theme t
+      where t.organization_id = ${organizationId} and merged_into is null`
+    return row!
+  }
+  return { sql, organizationId, records, themes, shown }
+}
+
+const RESET = [
+  'My password reset email is missing.',
+  'No password reset email came, says Bob',
+  'password reset email 123456 never arrives',
+]
+
+test('the title is the quotation that names nobody, and the words are beside it', async () => {
+  const { shown } = await open(RESET)
+  expect(await shown()).toMatchObject({
+    title: 'My password reset email is missing',
+    words: expect.stringContaining('password'),
+    title_by: 'terms',
+  })
+})
+
+test('after the quoted record is deleted, the words are shown at once, and then another title', async () => {
+  const { sql, records, themes, shown } = await open([...RESET, 'The password reset email is late.'])
+  const { title: before, quoted_id } = await shown()
+  const [finding] = await sql`select feedback_record_id as id from agent_signal where id = ${quoted_id}`
+  expect(records).toContain(Number(finding?.id))
+  await sql`delete from feedback_record where id = ${finding?.id}`
+  const between = await shown()
+  expect(between.title).toBe(between.words)
+  await themes.settle()
+  const after = await shown()
+  expect(after.stored).not.toBe(before)
+  expect(after.quoted_id).not.toBe(quoted_id)
+})
+
+test('what not every member may see is not quoted', async () => {
+  const { sql } = database
+  const { organizationId, shown } = await open(RESET)
+  const { quoted_id } = await shown()
+  const applicationId = newId()
+  await sql`
+    insert into agent_application (id, organization_id, agent_key, name, settings_version)
+    values (${applicationId}, ${organizationId}, 'agent', 'Agent', 1)`
+  const giveAccess = (type: string) => sql`
+    insert into agent_application_settings (organization_id, application_id, version, settings)
+    values (${organizationId}, ${applicationId}, 1, ${sql.json({ conversationAccess: { type, userIds: [] } })})
+    on conflict (application_id, version) do update set settings = excluded.settings`
+  const isQuotable = async (place: Readonly<Record<string, string | null>>) => {
+    const [row] = await sql`
+      select theme_quotable(jsonb_populate_record(g, ${sql.json({ feedback_record_id: null, ...place })})) as is
+      from agent_signal g where g.id = ${quoted_id}`
+    return row?.is
+  }
+  await giveAccess('workspace')
+  expect(await isQuotable({ application_id: applicationId })).toBe(true)
+  await giveAccess('users')
+  expect(await isQuotable({ application_id: applicationId })).toBe(false)
+  expect(await isQuotable({ recording_id: newId() })).toBe(false)
+})
+
+test('a title that may not be shown any more is replaced when the pool is linked', async () => {
+  const { sql, organizationId, themes, shown } = await open(RESET)
+  const { title } = await shown()
+  await sql`
+    update theme set quoted_id = ${newId()}, title = 'Said in private' where organization_id = ${organizationId}`
+  expect((await shown()).title).not.toBe('Said in private')
+  await themes.run('link')
+  await themes.drain()
+  expect(await shown()).toMatchObject({ title, stored: title })
+})
+
+test('two themes with the same words have different titles, and a title of a person stays', async () => {
+  const { sql, organizationId, themes, shown } = await open(RESET)
+  const first = await shown()
+  const other = newId()
+  await sql`
+    insert into theme (id, organization_id, title, title_by, centroid)
+    values (${other}, ${organizationId}, ${first.title}, 'person', ${Buffer.alloc(2_048)})`
+  const [own] = await sql`select id from theme where organization_id = ${organizationId} and id <> ${other}`
+  await themes.run('retitle', { themeId: own?.id })
+  const titles = await sql`select id, title from theme where organization_id = ${organizationId}`
+  expect(new Set(titles.map(({ title }) => title)).size).toBe(2)
+  await themes.run('retitle', { themeId: other })
+  expect((await sql`select title from theme where id = ${other}`)[0]?.title).toBe(first.title)
+})
+
+test('only open quotations are chosen, the most central first, each sentence once', () => {
+  const quotation = (signalId: string, text: string, isOpen: boolean) => ({
+    signalId,
+    text,
+    subject: signalId,
+    isOpen,
+    vector: new Uint8Array(DIMENSIONS),
+    terms: stemsOf(text),
+  })
+  const surroundings = { items: 9, countOf: () => 9, mean: meanOf(emptySum()) }
+  const titles = quotedTitles(
+    [
+      quotation('a', 'The invoice export is slow', true),
+      quotation('b', 'The invoice export crashes', false),
+      quotation('c', 'The export crashes', true),
+      quotation('d', 'the export crashes.', true),
+    ],
+    surroundings,
+  )
+  expect(titles.map(({ title }) => title)).toEqual(['The export crashes', 'The invoice export is slow'])
+})
+
+describe('a sentence', () => {
+  const known = () => true
+  const unknown = (stem: string) => stem !== 'martha' && stem !== 'xyz'
+  test.each([
+    [
+      'is the first that says something',
+      'Hello. The invoice export crashes. Bye',
+      known,
+      'The invoice export crashes',
+    ],
+    [
+      'is cut between words',
+      `The invoice export ${'crashes badly '.repeat(9)}`,
+      known,
+      /^The invoice .{30,70}…$/,
+    ],
+    ['has no address', 'Invoice export crashes, mail me at ann@example.com', known, null],
+    ['has no number', 'Invoice export 48213 crashes', known, null],
+    ['has no name', 'The invoice export crashes, says Martha', unknown, null],
+    ['has words of several', 'xyz export', (stem: string) => stem === 'none', null],
+  ] as const)('%s', (_, text, isKnown, expected) => {
+    const title = sentenceOf(text, isKnown)
+    if (expected instanceof RegExp) expect(title).toMatch(expected)
+    else expect(title).toBe(expected)
+    expect(title?.length ?? 0).toBeLessThanOrEqual(80)
+  })
+})

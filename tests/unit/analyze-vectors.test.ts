@@ -1,0 +1,67 @@
+/** The vectors of texts: what they tell, how they are packed, and how words are split. */
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { DIMENSIONS, packVectors, readVectors } from '../../src/analyze/builtin/vectors/format.rules.ts'
+import { createTokenizer } from '../../src/analyze/builtin/vectors/tokenizer.rules.ts'
+import { loadEmbed } from '../../src/analyze/builtin/vectors/vectors.ts'
+
+const embed = await loadEmbed()
+const likeness = (a: string, b: string) => {
+  const [x, y] = [embed(a), embed(b)]
+  return x.reduce((sum, value, at) => sum + value * (y[at] as number), 0)
+}
+
+test.each([
+  ['Die App stürzt beim Öffnen ab', 'de'],
+  ["L'application plante à l'ouverture", 'fr'],
+  ['La aplicación se cierra al abrirla', 'es'],
+  ["L'app si chiude quando la apro", 'it'],
+  ['O aplicativo fecha quando abro', 'pt'],
+  ['De app crasht bij het openen', 'nl'],
+  ['アプリを開くと落ちます', 'ja'],
+])('%p means what is said in English', (text) => {
+  expect(likeness('The app crashes when I open it', text)).toBeGreaterThan(
+    likeness('Where can I find my last invoice?', text) + 0.2,
+  )
+})
+
+test('property: a vector has length 1, or is zero where no piece is known', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), (text) => {
+      const vector = embed(text)
+      expect(vector).toHaveLength(DIMENSIONS)
+      const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0))
+      expect(length === 0 || Math.abs(length - 1) < 1e-3).toBe(true)
+    }),
+  )
+})
+
+test('the split is the likeliest one, and what no piece covers is left out', () => {
+  const vocabulary = [
+    ['\u2581un', -3],
+    ['\u2581', -1],
+    ['do', -2],
+    ['\u2581undo', -4],
+    ['n', -9],
+    ['u', -9],
+  ] as const
+  const tokenize = createTokenizer(vocabulary)
+  expect(tokenize('undo')).toEqual([3])
+  expect(tokenize('un do')).toEqual([0, 1, 2])
+  expect(tokenize('undo日do')).toEqual([3, 2])
+  expect(tokenize('')).toEqual([1])
+})
+
+test('what is packed is read again, and a damaged file is refused', () => {
+  const table = {
+    pieces: [
+      ['\u2581a', -1.5],
+      ['é', -2],
+    ],
+    scales: Float32Array.of(0.5, 2),
+    vectors: Int8Array.from({ length: 2 * DIMENSIONS }, (_, at) => (at % 255) - 127),
+  } as const
+  const packed = packVectors(table)
+  expect(readVectors(packed)).toEqual({ ...table, pieces: [...table.pieces] })
+  expect(() => readVectors(packed.subarray(1))).toThrow('damaged')
+})
