@@ -44,7 +44,7 @@ export function unitsOf({ configuration, query }: Unit): Units {
 }
 
 /** A word with a hyphen, which PostgreSQL writes as the whole and its parts one behind the other: `'top-up' <-> 'top' <-> 'up'`. */
-const HYPHENATED = /^'[^']*-[^']*' <-> '/
+const HYPHENATED = /^'[^'-]*-[^']*' <-> '/
 
 /** The parts of a word with a hyphen, because others write it in one word or in two. */
 const partsOf = (unit: string): readonly string[] =>

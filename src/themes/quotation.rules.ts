@@ -75,7 +75,14 @@ export function sentenceOf(text: string, isKnown: (stem: string) => boolean): st
   // The first word has a capital anyway, and so does "I".
   if (words.some((word, place) => place > 0 && /^\p{Lu}\p{L}/u.test(word) && !stemsOf(word).every(isKnown)))
     return null
-  return shortened(sentence.replace(/[\s.,;:]+$/u, ''))
+  return shortened(withoutEnd(sentence))
+}
+
+/** Without the signs and spaces at its end. A pattern would look at each run of them from each of its places. */
+function withoutEnd(sentence: string): string {
+  let end = sentence.length
+  while (end > 0 && /[\s.,;:]/u.test(sentence[end - 1] as string)) end--
+  return sentence.slice(0, end)
 }
 
 function shortened(sentence: string): string {

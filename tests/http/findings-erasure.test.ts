@@ -10,7 +10,7 @@ import { type Client, startTestServer, type TestServer } from '../support/server
 setDefaultTimeout(240_000)
 
 const EMAIL = 'Zephyrine.Quill@Example.com'
-const SAID = 'Zephyrine cannot log in: the app shows error 500 and crashes.'
+const SAID = 'How can Zephyrine change the billing address?'
 
 let server: TestServer
 let worker: TestServer
@@ -31,7 +31,7 @@ afterAll(async () => {
 const findings = async () => [
   ...(await server.database.sql`
     select channel, comment, participant_external_id as speaker, person_id as person
-    from agent_signal where source = 'qualitative_inference' and kind = 'bug_report' order by channel`),
+    from agent_signal where source = 'qualitative_inference' and kind = 'question' order by channel`),
 ]
 
 /** Everything that is stored about findings, as text. */
@@ -75,7 +75,7 @@ test('erasing a person removes findings, outcomes and verdicts of their feedback
   )
   await sql`
     insert into finding_verdict (id, organization_id, subject_id, kind, was_right, analyzer_name, analyzer_version, tier)
-    select ${newId()}::uuid, organization_id, id, 'bug_report', true, 'builtin', '1', 'sure'
+    select ${newId()}::uuid, organization_id, id, 'question', true, 'builtin', '1', 'sure'
     from insight_subject where feedback_record_id = ${recordId}`
   expect((await key.delete(`${PEOPLE}/${id}`)).status).toBe(202)
   // The recording is analysed again without the name.
