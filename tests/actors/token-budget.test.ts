@@ -61,7 +61,7 @@ const depsOf = () => ({
 
 async function stored(application: Awaited<ReturnType<typeof createApplication>>): Promise<string> {
   const id = await createSession(database.sql, application)
-  await storeEvents(database.sql, id, [user(0, 'Please add dark mode.'), assistant(1)])
+  await storeEvents(database.sql, id, [user(0, 'The export crashes.'), assistant(1)])
   await database.sql`update agent_session set watermark = 1, processing_status = 'completed' where id = ${id}`
   return id
 }
@@ -118,7 +118,7 @@ test('beyond the budget the built-in analyser reads and is named; on a later day
   expect(await tokens(one.organizationId)).toBe(4_000)
   const found =
     await database.sql`select analyzer_name as name, kind from agent_signal where session_id = ${second}`
-  expect(found.map((row) => ({ ...row }))).toContainEqual({ name: 'builtin', kind: 'feature_request' })
+  expect(found.map((row) => ({ ...row }))).toContainEqual({ name: 'builtin', kind: 'bug_report' })
 
   const round = async () => {
     const notifier = { notify() {} } as unknown as Notifier

@@ -64,7 +64,7 @@ async function feedback() {
         category: 'content',
         type: 'string',
         name: 'comment',
-        value: 'The invoice export is 100% slow\nand broken.',
+        value: 'The invoice export is 100% blue\nand plain.',
       },
       { category: 'metadata', type: 'string', name: 'plan', value: 'platinum' },
     ],
@@ -163,7 +163,7 @@ describe('search-customer-voice', () => {
           channel: 'feedback',
           id: made.feedback,
           title: 'Help desk',
-          text: 'The invoice export is 100% slow and broken.',
+          text: 'The invoice export is 100% blue and plain.',
           occurredAt: AT(1),
           startSec: null,
           link: `http://ears.localhost/v3/rest/feedback-sources/${made.source}/records/${made.feedback}`,
@@ -213,7 +213,7 @@ describe('search-customer-voice', () => {
     [{ query: 'platinum' }, []],
     [{ query: 'midnight' }, []],
     [{ query: '100%', channel: 'feedback' }, ['feedback']],
-    [{ query: '"10_% slow"', channel: 'feedback' }, []],
+    [{ query: '"10_% blue"', channel: 'feedback' }, []],
     [{ query: 'INVOICE', channel: 'conversation' }, ['open']],
     [{ query: 'export', since: AT(2), until: AT(4) }, ['recording']],
     [{ query: 'export', since: AT(4) }, ['open']],
@@ -317,7 +317,7 @@ describe('get-person-timeline', () => {
         signals: [{}, {}, {}],
       },
       { text: 'Your invoices export is in the menu.', startSec: 61 },
-      { text: 'The invoice export is 100% slow and broken.' },
+      { text: 'The invoice export is 100% blue and plain.' },
     ])
     expect(structured.data[1].link).toBe(`http://ears.localhost/v3/rest/recordings/${made.recording}`)
     const older = await timeline(ada, { personId: graceUuid, until: AT(2), limit: 5 })
