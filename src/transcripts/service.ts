@@ -22,12 +22,31 @@ export type Transcripts = ReturnType<typeof createTranscripts>
 /** Transcripts that are read at a time: one of each organization, because a long one keeps a core busy. */
 const READERS = { places: 3, share: 1 } as const
 
+/** An organization rests for three times as long as a long read took, so that its readers leave most of a core to others. */
+const LONG_READ_MS = 20
+const REST = 3
+const MOST_REST_MS = 500
+
 export function createTranscripts({ reads }: { readonly reads: Query }) {
   const queue = createFairQueue(READERS)
+  /** Settles as `work` does. The place is left after the rest. */
+  const inTurn = <T>(organizationId: string, work: () => Promise<T>): Promise<T> => {
+    const { promise, resolve } = Promise.withResolvers<T>()
+    const turn = queue.run(organizationId, async () => {
+      const began = performance.now()
+      const result = work()
+      resolve(result)
+      await result.catch(() => {})
+      const tookMs = performance.now() - began
+      if (tookMs > LONG_READ_MS) await Bun.sleep(Math.min(MOST_REST_MS, REST * tookMs))
+    })
+    // The turn itself only fails before the work begins.
+    return Promise.race([promise, turn.then(() => promise)])
+  }
   return {
     /** The utterances as JSON, as `read` returns them: the members of an array. */
     readJson: (organizationId: string, recordingId: string): Promise<string> =>
-      queue.run(organizationId, () => store.readUtterancesAsJson(reads, organizationId, recordingId)),
+      inTurn(organizationId, () => store.readUtterancesAsJson(reads, organizationId, recordingId)),
 
     /**
      * The transcript in stored order; empty if there is none. The caller has checked that the viewer may see the
@@ -38,7 +57,7 @@ export function createTranscripts({ reads }: { readonly reads: Query }) {
       recordingId: string,
       type: TranscriptType,
     ): Promise<readonly Utterance[]> {
-      return queue.run(organizationId, async () => {
+      return inTurn(organizationId, async () => {
         const utterances = await store.readUtterances(reads, organizationId, recordingId)
         return type === 'monologue' ? toMonologues(utterances) : utterances
       })

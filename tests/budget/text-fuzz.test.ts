@@ -893,6 +893,8 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   // The head and the judge compare numbers; `piecesOf` and `readSubject` have cut and masked the text.
   // Pieces that were read, whose texts are bounded.
   'console/page.rules.ts': ['consolePage'],
+  // Queries as PostgreSQL writes them, of a text of at most 200 characters.
+  'search/any.rules.ts': ['candidateQueries', 'countsOf', 'sizesOf', 'unitsOf', 'weighed'],
   'people/erasure-passes.rules.ts': ['isWaitOver', 'mayNamePerson', 'needsAnotherPass', 'pauseMs'],
   'quotas/quota.rules.ts': ['limitOf', 'roomOf'],
   // They read the story that is in the program.
