@@ -47,7 +47,7 @@ if (!values.evaluate) {
   const sha256 = new Bun.CryptoHasher('sha256').update(weights).digest('hex')
   await Bun.write(
     join(ROOT, 'data/insight/accuracy.json'),
-    `${JSON.stringify({ sha256, corpus, ...accuracy }, null, 1)}\n`,
+    `${JSON.stringify({ sha256, corpus, ...accuracy }, null, 2)}\n`,
   )
   await Bun.write(
     join(ROOT, 'src/analyze/figures.json'),
