@@ -67,8 +67,8 @@ export interface Insight {
   readonly supported: boolean
   /** Null for feedback, and where the language is not supported. */
   readonly outcome: Outcome | null
-  /** At the end of the customer's words. */
-  readonly sentiment: Sentiment
+  /** At the end of the customer's words. Null where it cannot be told surely enough, and where the language is not supported. */
+  readonly sentiment: Sentiment | null
   /** In the order of `KINDS`. */
   readonly findings: readonly Found[]
 }

@@ -149,7 +149,7 @@ async function analyzeParts(
     language: newest !== null && /^[a-z]{2}$/.test(newest.language) ? newest.language : null,
     supported: true,
     outcome: isFeedback || newest === null ? null : newest.outcome,
-    sentiment: newest?.sentiment ?? 'neutral',
+    sentiment: newest?.sentiment ?? null,
     findings: KINDS.flatMap((kind) => findings.get(kind) ?? []),
   }
 }

@@ -70,7 +70,7 @@ export function resultOf(
     state: insight.supported ? 'analyzed' : 'not_supported',
     language: insight.language,
     outcome: insight.outcome,
-    sentiment: insight.supported ? insight.sentiment : null,
+    sentiment: insight.sentiment,
     analyzer: versionOf(insight, asked),
     findings,
   }

@@ -65,7 +65,13 @@ describe('a conversation by rules', () => {
 
   test('a language that it does not know is not called empty', async () => {
     const insight = await chat('Aplikacja nie działa od wczoraj i nie mogę się zalogować na swoje konto')
-    expect(insight).toMatchObject({ language: 'pl', supported: false, outcome: null, findings: [] })
+    expect(insight).toMatchObject({
+      language: 'pl',
+      supported: false,
+      outcome: null,
+      sentiment: null,
+      findings: [],
+    })
   })
 
   test('of a long conversation the first and the last messages count', async () => {

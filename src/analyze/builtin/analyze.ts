@@ -60,7 +60,7 @@ export function analyzeSubjects(
     const reading = readSubject(subject)
     const language = detect(wordsOfCustomer(reading))
     if (language !== null && !analyzed.has(language))
-      return { language, supported: false, outcome: null, sentiment: 'neutral', findings: [] }
+      return { language, supported: false, outcome: null, sentiment: null, findings: [] }
     return scorer === null ? byRules(reading, language) : byClassifier(subject, reading, language, scorer)
   })
 }
