@@ -7,6 +7,10 @@ export interface PassageRow {
   readonly channel: Channel
   /** Of the session, the feedback record or the recording. */
   readonly subjectId: string
+  /** Of a message. */
+  readonly messageId: string | null
+  /** Name of the field of a feedback record. */
+  readonly field: string | null
   readonly feedbackSourceId: number | null
   /** Of the application, the feedback source or the recording. */
   readonly name: string | null
@@ -36,6 +40,7 @@ export function readPassages(tx: Query, organizationId: string, ids: readonly nu
       p.id,
       case when p.session_id is not null then 'conversation' when p.recording_id is not null then 'recording' else 'feedback' end as channel,
       coalesce(p.session_id::text, p.recording_id::text, p.feedback_record_id::text) as "subjectId",
+      p.external_event_id as "messageId", f.fields -> p.place ->> 'name' as field,
       f.feedback_source_id as "feedbackSourceId", coalesce(a.name, source.name, r.display_name) as name,
       p.configuration, p.occurred_at as "occurredAt", p.start_sec as "startSec",
       coalesce(e.body -> 'content', f.fields -> p.place -> 'value', to_jsonb(speech.text)) as content,

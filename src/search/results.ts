@@ -10,6 +10,12 @@ import * as store from './results.store.ts'
 export interface Shown {
   readonly channel: Channel
   readonly id: string
+  /** The `externalEventId` of a message; null on other channels. */
+  readonly messageId: string | null
+  /** The name of a field of a feedback record; null on other channels. */
+  readonly field: string | null
+  /** The whole passage, on one line. */
+  readonly text: string
   readonly feedbackSourceId: number | null
   readonly title: string | null
   /** With the markers of highlight.rules.ts. */
@@ -41,17 +47,20 @@ export async function showPassages(
   return new Map(
     rows.map((row, n) => {
       const headline = markRuns(lines[n]!, written) ?? highlights[n]!.restore(byNumber.get(n) ?? '')
-      return [row.id, shownOf(row, headline)]
+      return [row.id, shownOf(row, lines[n]!, headline)]
     }),
   )
 }
 
-function shownOf(row: store.PassageRow, headline: string): Shown {
+function shownOf(row: store.PassageRow, text: string, headline: string): Shown {
   const speaker = participantOf(row)
   const name = speaker?.displayName ?? speaker?.username ?? speaker?.email
   return {
     channel: row.channel,
     id: row.subjectId,
+    messageId: row.messageId,
+    field: row.field,
+    text,
     feedbackSourceId: row.feedbackSourceId,
     title: name ?? row.name,
     headline,

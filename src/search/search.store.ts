@@ -53,6 +53,8 @@ export interface Wanted {
   readonly personId: number | undefined
   /** Ids of the applications whose conversations the caller may see. */
   readonly applications: Fragment
+  /** Only these conversations: no feedback and no recordings. */
+  readonly isOfAgent: boolean
   /** A condition on a recording `r` that names the organization. */
   readonly visible: Fragment
 }
@@ -105,7 +107,7 @@ export function rankMatches(tx: Query, wanted: Wanted, window: Window) {
       from search_passage p
       where p.document @@ ${query}::text::tsquery
         and (p.organization_id = ${organizationId}) is true
-        and (p.application_id is null or p.application_id = any(array(${wanted.applications})))
+        and (${wanted.isOfAgent ? tx`` : tx`p.application_id is null or`} p.application_id = any(array(${wanted.applications})))
         ${exactly(tx, wanted)}
         ${onChannel(tx, wanted.channel)}
         ${window.weeks === null ? tx`` : inWeeks(tx, window.weeks)}

@@ -65,6 +65,7 @@ async function readingOf(query: string, weeks: readonly string[] | null = null):
     since: undefined,
     until: undefined,
     personId: undefined,
+    isOfAgent: false,
     applications: tx`select id from agent_application where organization_id = ${organizationId}`,
     visible: server.features.folders.visibleRecording(tx, { kind: 'organization', organizationId }),
   })
