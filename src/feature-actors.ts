@@ -33,7 +33,7 @@ import { transcriptErasure } from './transcripts/erasure.ts'
 import { fileNameErasure, otherFileNameErasure } from './uploads/erasure.ts'
 import { webhookActors } from './webhooks/actor.ts'
 import { webhookErasure } from './webhooks/erasure.ts'
-import { formActor } from './website/actor.ts'
+import { formActors } from './website/actor.ts'
 import { weeklyMailActor } from './weekly-mail/actor.ts'
 import { visitorFeedbackActor } from './widget/actor.ts'
 import { visitorFeedbackErasure } from './widget/erasure.ts'
@@ -52,7 +52,7 @@ export function actorsOf(deps: Deps, services: Services): readonly ActorDefiniti
     recordingActor(deps),
     transcriptionActor(deps),
     meetingActor(deps),
-    formActor(deps),
+    ...formActors(deps),
     visitorFeedbackActor(createStoreVisitorFeedback({ ...deps, applications, ingest })),
     codingSessionActor({ ...deps, ...reading }),
     traceActor({ append: ingest.append, applications }),

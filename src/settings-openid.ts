@@ -1,6 +1,7 @@
 /** Settings of OpenID Connect: who makes user tokens, and with whom people sign in. */
 import { isUuid } from './platform/ids.ts'
 import { asciiDomain } from './platform/validation/user-address.ts'
+import { SETTINGS } from './settings.ts'
 import { ConfigError, fail, type reader } from './settings-reader.ts'
 
 export interface OpenIdConfig {
@@ -12,6 +13,8 @@ export interface OpenIdConfig {
     readonly clientId: string
     /** null: a public client. */
     readonly clientSecret: string | null
+    /** Whether an address counts of which the provider does not say whether it is verified. */
+    readonly trustEmail: boolean
     /** Unknown people with a verified e-mail address in one of the domains join the organization; null: nobody does. */
     readonly newUsers: { readonly domains: readonly string[]; readonly organizationId: string } | null
   } | null
@@ -24,6 +27,7 @@ export function openIdConfig(read: ReturnType<typeof reader>): OpenIdConfig {
   const jwksUrl = read.url('OIDC_JWKS_URL')
   const clientId = read.text('OIDC_CLIENT_ID')
   const clientSecret = read.text('OIDC_CLIENT_SECRET')
+  const trustEmail = read.oneOf('OIDC_TRUST_EMAIL', SETTINGS.OIDC_TRUST_EMAIL.default) === 'true'
   const newUsers = newUsersOf(read.text('OIDC_ALLOWED_DOMAINS'), read.text('OIDC_ORGANIZATION'))
   if (issuer === null) {
     if (clientId !== null)
@@ -32,7 +36,7 @@ export function openIdConfig(read: ReturnType<typeof reader>): OpenIdConfig {
   }
   return {
     tokens: audience === null && clientId !== null ? null : tokens(issuer, audience, jwksUrl),
-    signIn: clientId === null ? null : { issuer, clientId, clientSecret, newUsers },
+    signIn: clientId === null ? null : { issuer, clientId, clientSecret, trustEmail, newUsers },
   }
 }
 

@@ -24,6 +24,12 @@ export function fail(name: string, value: string, allowed: string): never {
 /** In characters: 256 bits in base64. */
 const MIN_SECRET = 43
 
+const ESCAPES = '# as %23, / as %2F, ? as %3F and @ as %40'
+
+/** Whether a user name or password ends early at one of its characters (RFC 3986 section 3.2): its rest, with the @, is no longer before the host. */
+const isCut = (value: string, url: URL | null) =>
+  value.includes('@') && (url === null || url.hash !== '' || `${url.pathname}${url.search}`.includes('@'))
+
 /** Reads variables as `settings.ts` declares them. Each method throws `ConfigError` for a value that is not allowed. */
 export function reader(env: Environment) {
   const known = new Set<string>()
@@ -62,7 +68,10 @@ export function reader(env: Environment) {
       const value = get(name)
       if (value === undefined) return null
       const allowed = `a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`
-      if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) fail(name, value, allowed)
+      const url = URL.parse(value)
+      if (!protocols.some((protocol) => protocol.startsWith('http')) && isCut(value, url))
+        fail(name, value, `${allowed}; write ${ESCAPES} in a user name or password`)
+      if (url === null || !protocols.includes(url.protocol)) fail(name, value, allowed)
       return trimEndOf(value, '/')
     },
     /** A PostgreSQL URL, which may name several hosts. */

@@ -212,6 +212,12 @@ export const SETTING_GROUPS = {
       'none: a public client',
       'The secret of this service at the issuer. PKCE is used in any case.',
     ),
+    OIDC_TRUST_EMAIL: {
+      kind: 'choice',
+      allowed: ['true', 'false'],
+      default: 'false',
+      text: 'Take the e-mail address of a provider that never says whether it is verified. Only for a provider at which nobody can choose an own address.',
+    },
     OIDC_ALLOWED_DOMAINS: text(
       'domain list',
       'none: only known users sign in',

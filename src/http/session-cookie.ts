@@ -81,7 +81,7 @@ export function assertNotForged(
   if (given === null || !isSame(given, csrfTokenOf(sessionSecret)))
     throw new AppError(
       'csrf_check_failed',
-      'A request that changes something with a session must carry its token in X-CSRF-Token: see GET /v3/rest/session.',
+      'A request that changes something with a session must carry its token in X-CSRF-Token. Reload the page, or see GET /v3/rest/session.',
     )
 }
 
@@ -93,14 +93,25 @@ export function assertOwnPage(request: Request, config: BaseConfig): void {
       ? request.headers.get('sec-fetch-site') === 'same-origin'
       : isOwnOrigin(request, config, origin)
   if (isOwn) return
-  throw new AppError('csrf_check_failed', 'The request does not come from a page of this service.')
+  throw new AppError(
+    'csrf_check_failed',
+    `The request does not come from a page of this service.${remedy(request, config, origin)}`,
+  )
 }
 
 /** Without `PUBLIC_BASE_URL` a proxy may have changed the scheme, so only the hosts are compared. */
-function isOwnOrigin(request: Request, { publicBaseUrl }: BaseConfig, origin: string): boolean {
-  if (publicBaseUrl !== null) return origin === new URL(publicBaseUrl).origin
-  const url = URL.parse(origin)
-  return url !== null && url.host === new URL(baseUrlOf(request, { publicBaseUrl })).host
+function isOwnOrigin(request: Request, config: BaseConfig, origin: string): boolean {
+  const own = new URL(baseUrlOf(request, config))
+  if (config.publicBaseUrl !== null) return origin === own.origin
+  return URL.parse(origin)?.host === own.host
+}
+
+/** For operators: behind a proxy that changes `Host`, or at another address than the configured one, every page of the service itself is refused. */
+function remedy(request: Request, config: BaseConfig, origin: string | null): string {
+  const seen = origin === null ? null : URL.parse(origin)
+  if (seen === null) return ''
+  const own = new URL(baseUrlOf(request, config)).origin
+  return ` It comes from ${seen.origin}, and this service is at ${own}. If both are the same service, set PUBLIC_BASE_URL to the address that browsers use.`
 }
 
 /** Takes the same time for every wrong token. */

@@ -5,7 +5,7 @@ import { codingSessionMessages } from './coding-session.ts'
 import { erasureMessages } from './erasure.ts'
 import { feedbackImportMessages } from './feedback-import.ts'
 import { findingGateMessages } from './finding-gate.ts'
-import { formMessages } from './form.ts'
+import { confirmationMessages, formMessages } from './form.ts'
 import { importSourceMessages } from './import-source.ts'
 import { insightMessages, insightReanalysisMessages } from './insight.ts'
 import { invitationMessages } from './invitation.ts'
@@ -38,6 +38,7 @@ export const ACTOR_KINDS = kindsOf([
   transcriptionMessages,
   meetingMessages,
   formMessages,
+  confirmationMessages,
   erasureMessages,
   passageMessages,
   themesMessages,

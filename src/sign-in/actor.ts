@@ -10,7 +10,7 @@ import type { Deps } from '../container.ts'
 import type { Identity } from '../identity/service.ts'
 import { signInMessages } from '../messages/sign-in.ts'
 import { createMailer } from '../platform/mail/create.ts'
-import { type Mailer, RecipientRefused } from '../platform/mail/mail.ts'
+import { type Mailer, sendUnlessRefused } from '../platform/mail/mail.ts'
 import { linkUrl } from './link.rules.ts'
 import { linkMail } from './mail.ts'
 import { admitMail, selectRequest } from './store.ts'
@@ -42,19 +42,10 @@ export function signInActor(
           // It leads no further: whoever asked for the mail may be a stranger.
           const url = linkUrl(request.baseUrl, await identity.createLink(user.id, request.id))
           // The mail goes to the address that the user is known by, not to the one that was entered.
-          await sendUnlessRefused(() => mailer.send(linkMail(request.id, user.email, url), turn.signal), log)
+          await sendUnlessRefused(mailer, linkMail(request.id, user.email, url), { signal: turn.signal, log })
         }
         await turn.finish(async () => {})
       },
     },
   })
-}
-
-async function sendUnlessRefused(send: () => Promise<void>, log: Deps['log']): Promise<void> {
-  try {
-    await send()
-  } catch (error) {
-    if (!(error instanceof RecipientRefused)) throw error
-    log.warn({ err: error }, 'a mail server refused the address of a user')
-  }
 }

@@ -8,7 +8,7 @@ import type { Deps } from '../container.ts'
 import type { Identity } from '../identity/service.ts'
 import { invitationMessages } from '../messages/invitation.ts'
 import { createMailer } from '../platform/mail/create.ts'
-import { type Mailer, RecipientRefused } from '../platform/mail/mail.ts'
+import { type Mailer, sendUnlessRefused } from '../platform/mail/mail.ts'
 import { createInvitationLinks } from './invitation-link.ts'
 import { invitationMail } from './mail.ts'
 
@@ -38,19 +38,10 @@ export function invitationActor(
         ) {
           const url = await links.of(baseUrl, { ...invitation, userId })
           const mail = invitationMail({ ...invitation, id: turn.message.id, to: user.email, url })
-          await sendUnlessRefused(() => mailer.send(mail, turn.signal), log)
+          await sendUnlessRefused(mailer, mail, { signal: turn.signal, log })
         }
         await turn.finish(async () => {})
       },
     },
   })
-}
-
-async function sendUnlessRefused(send: () => Promise<void>, log: Deps['log']): Promise<void> {
-  try {
-    await send()
-  } catch (error) {
-    if (!(error instanceof RecipientRefused)) throw error
-    log.warn({ err: error }, 'a mail server refused the address of an invited person')
-  }
 }

@@ -73,7 +73,7 @@ export function createOpenId(settings: OpenIdSettings, send: SendOutbound, log: 
           nonce: library.generateRandomNonce(),
           verifier: library.generateRandomCodeVerifier(),
         }
-        const url = new URL(server.authorization_endpoint ?? '')
+        const url = new URL(endpointOf(server, 'authorization_endpoint'))
         const query = {
           client_id: settings.clientId,
           response_type: 'code',
@@ -90,6 +90,7 @@ export function createOpenId(settings: OpenIdSettings, send: SendOutbound, log: 
     finish: (callback, attempt, redirectUri) =>
       withProvider(log, async () => {
         const { library, options, server } = await load()
+        endpointOf(server, 'token_endpoint')
         const params = library.validateAuthResponse(server, client, callback, attempt.state)
         const auth = clientAuth(library, settings, server)
         const response = await library.authorizationCodeGrantRequest(
@@ -108,9 +109,13 @@ export function createOpenId(settings: OpenIdSettings, send: SendOutbound, log: 
         await library.validateApplicationLevelSignature(server, response, options)
         const claims = library.getValidatedIdTokenClaims(tokens)
         if (claims === undefined) throw refused('The provider returned no profile.')
-        if (claims.email !== undefined || server.userinfo_endpoint === undefined) return personOf(claims)
+        const isDescribed =
+          claims.email !== undefined && (claims.email_verified !== undefined || settings.trustEmail)
+        if (isDescribed || server.userinfo_endpoint === undefined) return personOf(claims, settings)
         const answer = await library.userInfoRequest(server, client, tokens.access_token, options)
-        return personOf(await library.processUserInfoResponse(server, client, claims.sub, answer))
+        const described = await library.processUserInfoResponse(server, client, claims.sub, answer)
+        // Some providers give the address with the ID token, and whether it is verified only here.
+        return personOf({ ...claims, ...described }, settings)
       }),
   }
 }
@@ -124,29 +129,48 @@ async function discover(
   options: Parameters<Library['discoveryRequest']>[1],
 ): Promise<AuthorizationServer> {
   const response = await library.discoveryRequest(new URL(issuer), options)
+  if (response.status !== 200) throw new ProviderFault(`its discovery answers ${response.status}`)
   const claimed: unknown = await response
     .clone()
     .json()
     .then((body) => (body as { readonly issuer?: unknown } | null)?.issuer)
     .catch(() => null)
   const expected = claimed === `${issuer}/` ? `${issuer}/` : issuer
-  return library.processDiscoveryResponse(new URL(expected), response)
+  try {
+    return await library.processDiscoveryResponse(new URL(expected), response)
+  } catch (error) {
+    throw new ProviderFault(`its discovery: ${(error as Error).message}`)
+  }
 }
 
 function clientAuth(library: Library, settings: OpenIdSettings, server: AuthorizationServer): ClientAuth {
   if (settings.clientSecret === null) return library.None()
-  const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
-  return methods.includes('client_secret_basic')
+  const methods: unknown = server.token_endpoint_auth_methods_supported
+  return !Array.isArray(methods) || methods.includes('client_secret_basic')
     ? library.ClientSecretBasic(settings.clientSecret)
     : library.ClientSecretPost(settings.clientSecret)
 }
 
-/** Only a verified address identifies a user: anybody may enter any other one at some providers. Nothing else does, such as the user's id. */
-function personOf(claims: Readonly<Record<string, unknown>>): Person {
-  const { email, email_verified: isVerified, name } = claims
-  if (typeof email !== 'string' || isVerified !== true)
+/** An address that every sign-in needs. @throws ProviderFault if the discovery lacks it */
+function endpointOf(server: AuthorizationServer, name: 'authorization_endpoint' | 'token_endpoint'): string {
+  const endpoint: unknown = server[name]
+  if (typeof endpoint === 'string' && URL.canParse(endpoint)) return endpoint
+  throw new ProviderFault(`its discovery has no ${name}`)
+}
+
+/**
+ * Only a verified address identifies a user: anybody may enter any other one at some providers. Nothing else does, such as the user's id.
+ * Some providers write the claim as text. An address of which the provider says that it is not verified is never taken.
+ */
+function personOf(claims: Readonly<Record<string, unknown>>, { trustEmail }: OpenIdSettings): Person {
+  const { email, email_verified: isVerified = trustEmail, name } = claims
+  if (typeof email !== 'string')
+    throw refused(
+      'The provider names no e-mail address for you. It must have one, and give it to this service (scope email).',
+    )
+  if (isVerified !== true && isVerified !== 'true')
     throw refused('The provider has not verified your e-mail address.')
-  if (normalAddress(email) === null) throw refused('The provider names no e-mail address.')
+  if (normalAddress(email) === null) throw refused('The provider names no valid e-mail address for you.')
   const shown = typeof name === 'string' && name.trim() !== '' ? name.trim() : email
   return { email, name: shown.slice(0, MAX_NAME) }
 }
@@ -170,17 +194,39 @@ function outboundFetch(send: SendOutbound) {
 /** Has no cause: the errors of the library contain answers of the provider. */
 const refused = (message: string) => new AppError('unauthenticated', message)
 
-/** Turns errors of the library and of the network into answers. None of them contains a token. */
+/** The provider is out of order, or set up in a way that this service cannot use. `message` completes "The sign-in provider cannot be used: …". */
+class ProviderFault extends Error {
+  override readonly name = 'ProviderFault'
+}
+
+/** Codes of the library for what the person who signs in cannot change: an operator or the provider must. */
+const FAULTS = [
+  'HTTP_REQUEST_FORBIDDEN',
+  'REQUEST_PROTOCOL_FORBIDDEN',
+  'MISSING_SERVER_METADATA',
+  'INVALID_SERVER_METADATA',
+] as const satisfies readonly (keyof Library)[]
+
+/** Turns errors of the library and of the network into answers, and logs their reason. None of them contains a token. */
 async function withProvider<T>(log: Log, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (error instanceof AppError) throw error
     const library = await import('oauth4webapi')
-    if (error instanceof PublicFetchError)
+    if (error instanceof PublicFetchError) {
+      log.warn({ err: error }, 'the provider of OpenID Connect cannot be reached')
       throw new AppError('unavailable', 'The sign-in provider cannot be reached at the moment.', {
         cause: error,
       })
+    }
+    if (isFault(library, error)) {
+      log.warn({ reason: error.message }, 'the provider of OpenID Connect cannot be used')
+      throw new AppError(
+        'unavailable',
+        'The sign-in provider cannot be used. The log of this service says why.',
+      )
+    }
     if (
       error instanceof library.AuthorizationResponseError ||
       error instanceof library.ResponseBodyError ||
@@ -193,4 +239,12 @@ async function withProvider<T>(log: Log, work: () => Promise<T>): Promise<T> {
     }
     throw error
   }
+}
+
+function isFault(library: Library, error: unknown): error is Error {
+  if (error instanceof ProviderFault || error instanceof library.UnsupportedOperationError) return true
+  if (!(error instanceof library.OperationProcessingError)) return false
+  // The library gives the response whose form or status it does not accept as cause.
+  const { code, cause } = error as { readonly code?: string; readonly cause?: unknown }
+  return FAULTS.some((name) => library[name] === code) || (cause instanceof Response && cause.status >= 500)
 }

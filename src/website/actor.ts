@@ -1,18 +1,18 @@
 /**
- * The actor of a submission. Each turn sends one mail.
+ * The actors of a submission: one sends the mail to the team, the other the confirmation. Each turn sends one mail.
  *
  * Delivery is at least once. If a worker dies between sending and committing, the next worker sends the same mail with the
- * same `Message-ID`. An address that the mail server refuses for good ends the attempts of its mail, so that it does not hold up the other.
+ * same `Message-ID`. A mail that the mail server refuses for good is not sent again.
  */
 
 import { defineActor } from '../actors/declaration.ts'
 import { deadLetter } from '../actors/statements.ts'
 import type { ActorDefinition, LongTurn } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
-import { formMessages } from '../messages/form.ts'
+import { confirmationMessages, formMessages } from '../messages/form.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { createMailer } from '../platform/mail/create.ts'
-import { type Mail, type Mailer, RecipientRefused } from '../platform/mail/mail.ts'
+import { type Mail, type Mailer, MailRefused } from '../platform/mail/mail.ts'
 import { confirmationMail, notificationMail } from './mails.ts'
 import type { Submission } from './model.ts'
 import { findSubmission, saveRefusal } from './store.ts'
@@ -20,31 +20,35 @@ import { findSubmission, saveRefusal } from './store.ts'
 /** The pause between attempts grows to five minutes, so delivery survives about four hours without a mail server. */
 const MAX_ATTEMPTS = 60
 
-/** Handles `notify_team` and `confirm`, after the submission was stored. Mail that cannot be sent ends as a dead letter. */
-export function formActor(
+/** Sends the mails after the submission was stored. Mail that cannot be sent ends as a dead letter. */
+export function formActors(
   { config }: Pick<Deps, 'config'>,
   mailer: Mailer = createMailer(config),
-): ActorDefinition {
+): readonly ActorDefinition[] {
   const { teamEmail } = config.mail
-  return defineActor(formMessages, {
-    maxAttempts: MAX_ATTEMPTS,
-    handlers: {
-      notify_team: (turn) =>
-        deliver(
-          mailer,
-          turn,
-          // The setting was removed meanwhile: no notification is wanted.
-          (submission) => (teamEmail === null ? null : notificationMail(submission, teamEmail)),
-          // An operator corrects TEAM_EMAIL and sends it again.
-          (tx, reason) => deadLetter(tx, turn.message, reason),
-        ),
-      confirm: (turn) =>
-        deliver(mailer, turn, confirmationMail, (tx, reason) => saveRefusal(tx, turn.message.id, reason)),
-    },
-  })
+  const confirm = (turn: LongTurn) =>
+    deliver(mailer, turn, confirmationMail, (tx, reason) => saveRefusal(tx, turn.message.id, reason))
+  return [
+    defineActor(formMessages, {
+      maxAttempts: MAX_ATTEMPTS,
+      handlers: {
+        notify_team: (turn) =>
+          deliver(
+            mailer,
+            turn,
+            // The setting was removed meanwhile: no notification is wanted.
+            (submission) => (teamEmail === null ? null : notificationMail(submission, teamEmail)),
+            // An operator corrects TEAM_EMAIL and sends it again.
+            (tx, reason) => deadLetter(tx, turn.message, reason),
+          ),
+        confirm,
+      },
+    }),
+    defineActor(confirmationMessages, { maxAttempts: MAX_ATTEMPTS, handlers: { send: confirm } }),
+  ]
 }
 
-/** A refused recipient ends the attempts: a mistyped address must not receive sixty mails. */
+/** A refusal ends the attempts: a mistyped address must not receive sixty mails. */
 async function deliver(
   mailer: Mailer,
   turn: LongTurn,
@@ -56,7 +60,7 @@ async function deliver(
   try {
     if (mail !== null) await mailer.send(mail, turn.signal)
   } catch (error) {
-    if (!(error instanceof RecipientRefused)) throw error
+    if (!(error instanceof MailRefused)) throw error
     turn.log.warn({ err: error }, `mail refused: ${turn.message.type}`)
     return turn.finish((tx) => refused(tx, error.message))
   }

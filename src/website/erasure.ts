@@ -6,7 +6,7 @@ import { deleteActors } from '../actors/mailbox.ts'
 import { type RunningTurn, runningTurns, stillRunning } from '../actors/running-turns.ts'
 import { NO_ORGANIZATION } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
-import { formMessages } from '../messages/form.ts'
+import { confirmationMessages, formMessages } from '../messages/form.ts'
 import { countOpen, openTransactions } from '../platform/db/open-transactions.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { mailIds } from './mails.ts'
@@ -33,16 +33,13 @@ export async function eraseSubmissions(deps: ErasureDeps, email: string): Promis
     if (isAgain && deleted.length === 0) break
     await othersEnded(deps, ids)
   }
-  await transaction(sql, (tx) =>
-    deleteActors(
-      tx,
-      ids.map((id) => formMessages.key(id)),
-    ),
-  )
+  await transaction(sql, (tx) => deleteActors(tx, ids.flatMap(actorsOf)))
   const files = ids.flatMap(mailIds).map((id) => join(config.dataDir, 'mail', `${id}.eml`))
   const removed = await Promise.all(files.map(removeFile))
   return { submissions: ids.length, mails: removed.filter(Boolean).length }
 }
+
+const actorsOf = (id: string) => [formMessages.key(id), confirmationMessages.key(id)]
 
 const PAUSE_MS = 50
 /** A transaction that has not written in this time stores no submission. A backup is one that only reads. */
@@ -51,7 +48,7 @@ const LONGEST_READ_MS = 60_000
 /** Waits for the transactions and for the mails of these submissions that have begun. */
 async function othersEnded({ sql, clock }: ErasureDeps, ids: readonly string[]): Promise<void> {
   const since = clock.now().getTime()
-  const mine = new Set<string>(ids.map((id) => formMessages.key(id)))
+  const mine = new Set<string>(ids.flatMap(actorsOf))
   const transactions = await openTransactions(sql)
   let turns: readonly RunningTurn[] = (await runningTurns(sql, NO_ORGANIZATION, null)).filter(([key]) =>
     mine.has(key),

@@ -8,7 +8,7 @@
 
 import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
-import { formMessages } from '../messages/form.ts'
+import { confirmationMessages, formMessages } from '../messages/form.ts'
 import { isConfirmed } from './mails.ts'
 import type { Form } from './model.ts'
 import { givenFields } from './rules.ts'
@@ -29,7 +29,7 @@ export function createWebsite(deps: Pick<Deps, 'sql' | 'notifier' | 'newId' | 'c
         const confirmed = isConfirmed(form.name) && (form.once || !(await usedRecently(tx, submission)))
         if (deps.config.mail.teamEmail !== null)
           await outbox.send([formMessages.message(submission.id, 'notify_team')])
-        if (confirmed) await outbox.send([formMessages.message(submission.id, 'confirm')])
+        if (confirmed) await outbox.send([confirmationMessages.message(submission.id, 'send')])
       })
     },
   }

@@ -10,7 +10,7 @@ import type { Deps } from '../container.ts'
 import type { Insight } from '../insight/service.ts'
 import { weeklyMailMessages } from '../messages/weekly-mail.ts'
 import { createMailer } from '../platform/mail/create.ts'
-import { type Mailer, RecipientRefused } from '../platform/mail/mail.ts'
+import { type Mailer, sendUnlessRefused } from '../platform/mail/mail.ts'
 import { isEmpty, weeklyMail } from './mail.ts'
 import { findRecipient } from './store.ts'
 import { createUnsubscribeLinks } from './unsubscribe.ts'
@@ -46,19 +46,10 @@ export function weeklyMailActor(
             unsubscribeUrl: await links.of(baseUrl, { organizationId, id }),
             digest,
           })
-          if (!isEmpty(digest)) await sendUnlessRefused(() => mailer.send(mail, turn.signal), log)
+          if (!isEmpty(digest)) await sendUnlessRefused(mailer, mail, { signal: turn.signal, log })
         }
         await turn.finish(async () => {})
       },
     },
   })
-}
-
-async function sendUnlessRefused(send: () => Promise<void>, log: Deps['log']): Promise<void> {
-  try {
-    await send()
-  } catch (error) {
-    if (!(error instanceof RecipientRefused)) throw error
-    log.warn({ err: error }, 'a mail server refused the address of a member')
-  }
 }

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { listDeadLetters, retryDeadLetter } from '../../src/actors/dead-letters.ts'
 import { loadConfig } from '../../src/config.ts'
-import { formActor } from '../../src/website/actor.ts'
+import { formActors } from '../../src/website/actor.ts'
 import { QUICK, startWorker, testDeps } from '../support/actors.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
@@ -28,6 +28,8 @@ beforeAll(async () => {
 beforeEach(() => {
   smtp.busy = false
   smtp.unknown.clear()
+  smtp.full.clear()
+  smtp.spam = null
 })
 afterAll(async () => {
   await server.stop()
@@ -194,7 +196,34 @@ describe('the mail server', () => {
     const [row] = await server.database.sql`
       select confirmation_refused from form_submission where id = ${id}`
     expect(row?.confirmation_refused).toContain('550')
-    expect(await listDeadLetters(server.database.sql, { key: `form:${id}` })).toEqual([])
+    expect(await listDeadLetters(server.database.sql, { key: `confirmation:${id}` })).toEqual([])
+  })
+
+  test('that rejects the message gets no retry, and the refusal is recorded', async () => {
+    const body = submission(['email'])
+    smtp.spam = body.email ?? ''
+    await post('/api/mobile-reminder', body)
+    const id = await idOf(body.email)
+    await idle()
+    expect(about(id)).toEqual([])
+    const [row] = await server.database.sql`
+      select confirmation_refused from form_submission where id = ${id}`
+    expect(row?.confirmation_refused).toContain('554')
+    expect(await listDeadLetters(server.database.sql, { key: `form:${id}` })).toMatchObject([
+      { type: 'notify_team', attempts: 1, lastError: expect.stringContaining('554') },
+    ])
+  })
+
+  test('whose mailbox of the team is full does not hold the confirmation', async () => {
+    smtp.full.add(TEAM)
+    const body = submission(['email'])
+    await post('/api/mobile-reminder', body)
+    const id = await idOf(body.email)
+    await eventually(() => about(id).some(({ to }) => to.includes(body.email ?? '')))
+    expect(about(id)).toHaveLength(1)
+    smtp.full.clear()
+    await idle()
+    expect(about(id).map(({ to }) => to[0])).toEqual([body.email, TEAM])
   })
 
   test('that takes nothing for the team: a dead letter at once, which can be sent again and holds up nothing', async () => {
@@ -249,7 +278,7 @@ describe('a worker that is killed between sending and committing', () => {
 /** A worker that does not hang, with the sender address of the one before. */
 function startSuccessor(away: TestServer) {
   const config = loadConfig({ SMTP_URL: smtp.url, MAIL_FROM: 'earshot@example.com', TEAM_EMAIL: TEAM })
-  return startWorker(testDeps(away.database.url, null), [formActor({ config })])
+  return startWorker(testDeps(away.database.url, null), formActors({ config }))
 }
 
 describe('a submission and its mails', () => {

@@ -36,6 +36,8 @@ beforeAll(async () => {
 })
 beforeEach(() => {
   provider.claims = { email, email_verified: true, name: 'Ada' }
+  provider.userInfo = {}
+  provider.discovery = null
 })
 afterAll(async () => {
   await server?.stop()
@@ -44,8 +46,8 @@ afterAll(async () => {
 })
 
 /** The browser at the provider, up to the answer for the service. */
-async function atProvider(start: Seen): Promise<string> {
-  const there = createVisitor(provider.issuer)
+async function atProvider(start: Seen, issuer = provider.issuer): Promise<string> {
+  const there = createVisitor(issuer)
   let lastPage = ''
   let seen = await there.get(start.location ?? '')
   for (;;) {
@@ -101,13 +103,39 @@ describe('sign-in with OpenID Connect', () => {
     expect(visitor.cookies.has('earshot-session')).toBe(false)
   })
 
-  test.each([[false], [undefined], ['true']])(
+  test.each([[false], [undefined], ['false'], [1]])(
     'refuses an address with email_verified %j',
     async (isVerified) => {
       provider.claims = { email, email_verified: isVerified }
       expect((await signIn(createVisitor(server.baseUrl))).status).toBe(401)
     },
   )
+
+  test('takes an address whose provider writes email_verified as text', async () => {
+    provider.claims = { email, email_verified: 'true' }
+    expect((await signIn(createVisitor(server.baseUrl))).status).toBe(303)
+  })
+
+  test('asks the userinfo endpoint whether the address of the ID token is verified', async () => {
+    provider.claims = { email }
+    provider.userInfo = { email_verified: true }
+    expect((await signIn(createVisitor(server.baseUrl))).status).toBe(303)
+    provider.userInfo = { email_verified: false }
+    expect((await signIn(createVisitor(server.baseUrl))).status).toBe(401)
+  })
+
+  test('takes the address that the userinfo endpoint verifies, not that of the ID token', async () => {
+    provider.claims = { email }
+    provider.userInfo = { email: 'eve@strange.example', email_verified: true }
+    expect((await signIn(createVisitor(server.baseUrl))).status).toBe(401)
+  })
+
+  test('says what to do where the provider names no address', async () => {
+    provider.claims = { name: 'Ada' }
+    const { status, text } = await signIn(createVisitor(server.baseUrl))
+    expect(status).toBe(401)
+    expect(text).toContain('The provider names no e-mail address for you.')
+  })
 
   const KNOWN = 'kim@known.example'
   test.each([
@@ -258,6 +286,88 @@ describe('sign-in with OpenID Connect', () => {
       expect((await createVisitor(closed.baseUrl).get('/sign-in/openid')).status).toBe(503)
     } finally {
       await closed.stop()
+    }
+  })
+
+  /** A service of its own, because the metadata of a provider are kept for an hour. */
+  async function withService(
+    issuer: string,
+    env: Record<string, string>,
+    run: (visitor: Visitor) => Promise<void>,
+  ) {
+    const settings = {
+      ...CLIENT,
+      PUBLIC_BASE_URL: ADDRESS,
+      OIDC_ISSUER: issuer,
+      OUTBOUND_ALLOW: '127.0.0.0/8',
+    }
+    const service = await startTestServer({ beside: base, env: { ...settings, ...env } })
+    try {
+      await run(createVisitor(service.baseUrl))
+    } finally {
+      await service.stop()
+    }
+  }
+
+  test('OIDC_TRUST_EMAIL takes an address of which the provider says nothing, not one that is not verified', async () => {
+    await withService(provider.issuer, { OIDC_TRUST_EMAIL: 'true' }, async (visitor) => {
+      provider.claims = { email }
+      expect((await signIn(visitor)).status).toBe(303)
+      provider.claims = { email, email_verified: false }
+      expect((await signIn(visitor)).status).toBe(401)
+    })
+  })
+
+  const without = (name: string) => (metadata: Record<string, unknown>) => {
+    const { [name]: _, ...others } = metadata
+    return Response.json(others)
+  }
+  test.each([
+    ['answers 500', () => new Response('oops', { status: 500 })],
+    ['answers 404', () => new Response('', { status: 404 })],
+    ['is no JSON', () => new Response('<html>')],
+    ['is another value', () => Response.json(null)],
+    [
+      'names another issuer',
+      (metadata: object) => Response.json({ ...metadata, issuer: 'https://evil.example' }),
+    ],
+    ['names no issuer', without('issuer')],
+    ['has no authorization endpoint', without('authorization_endpoint')],
+    [
+      'has an authorization endpoint that is no address',
+      (metadata: object) => Response.json({ ...metadata, authorization_endpoint: 7 }),
+    ],
+  ])('is 503 where the discovery of the provider %s', async (_, discovery) => {
+    provider.discovery = discovery
+    await withService(provider.issuer, {}, async (visitor) => {
+      const { status, text } = await visitor.get('/sign-in/openid')
+      expect([status, text.includes('sign-in provider')]).toEqual([503, true])
+    })
+  })
+
+  test.each(['token_endpoint', 'jwks_uri'])('is 503 where the discovery has no %s', async (name) => {
+    provider.discovery = without(name)
+    await withService(provider.issuer, {}, async (visitor) =>
+      expect((await signIn(visitor)).status).toBe(503),
+    )
+  })
+
+  test.each([
+    ['signs ID tokens with a shared secret', { id_token_signed_response_alg: 'HS256' }],
+    [
+      'encrypts ID tokens',
+      { id_token_encrypted_response_alg: 'dir', id_token_encrypted_response_enc: 'A256GCM' },
+    ],
+  ])('is 503 where the provider %s', async (_, client) => {
+    const other = await startOpenIdProvider([`${ADDRESS}${PORT_CALLBACK}`], client)
+    try {
+      other.claims = { email, email_verified: true }
+      await withService(other.issuer, {}, async (visitor) => {
+        const start = await visitor.get('/sign-in/openid')
+        expect((await visitor.get(await atProvider(start, other.issuer))).status).toBe(503)
+      })
+    } finally {
+      await other.stop()
     }
   })
 

@@ -213,6 +213,14 @@ describe('a request that changes something', () => {
     expect([status, JSON.parse(text).code]).toEqual([403, 'csrf_check_failed'])
   })
 
+  test('from another origin names both and PUBLIC_BASE_URL, which a proxy may need', async () => {
+    const visitor = await signedIn()
+    const headers = { origin: 'https://earshot.example', 'x-csrf-token': await visitor.csrfToken() }
+    const { text } = await visitor.send('POST', '/v3/rest/recordings', json({}, headers))
+    for (const part of ['https://earshot.example,', `${server.baseUrl}.`, 'PUBLIC_BASE_URL'])
+      expect(JSON.parse(text).message).toContain(part)
+  })
+
   test('with the token of another session is 403', async () => {
     const [visitor, other] = [await signedIn(), await signedIn()]
     const headers = { origin: server.baseUrl, 'x-csrf-token': await other.csrfToken() }

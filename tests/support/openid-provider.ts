@@ -7,13 +7,22 @@ export interface OpenIdProvider {
   readonly issuer: string
   /** Claims of the person who presses the button. */
   claims: Record<string, unknown>
+  /** Claims that only the userinfo endpoint gives. */
+  userInfo: Record<string, unknown>
+  /** What discovery answers instead of the metadata of the provider; null: that. */
+  discovery: ((metadata: Record<string, unknown>) => Response) | null
   stop(): Promise<void>
 }
 
+const DISCOVERY = '/.well-known/openid-configuration'
+
 export const CLIENT = { OIDC_CLIENT_ID: 'earshot', OIDC_CLIENT_SECRET: 'a secret of this client' }
 
-/** `redirectUris` is read at the first request, because the service listens later. */
-export async function startOpenIdProvider(redirectUris: string[]): Promise<OpenIdProvider> {
+/** `redirectUris` is read at the first request, because the service listens later. `client`: metadata of the client at the provider. */
+export async function startOpenIdProvider(
+  redirectUris: string[],
+  client: Readonly<Record<string, string>> = {},
+): Promise<OpenIdProvider> {
   const { Provider } = await import('oidc-provider')
   const { generateKeyPair, exportJWK } = await import('jose')
   const { privateKey } = await generateKeyPair('RS256', { extractable: true })
@@ -23,6 +32,8 @@ export async function startOpenIdProvider(redirectUris: string[]): Promise<OpenI
   const started: OpenIdProvider = {
     issuer,
     claims: {},
+    userInfo: {},
+    discovery: null,
     async stop() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
@@ -31,13 +42,17 @@ export async function startOpenIdProvider(redirectUris: string[]): Promise<OpenI
   const configuration: Configuration = {
     jwks: { keys: [{ ...(await exportJWK(privateKey)), kid: 'k', alg: 'RS256', use: 'sig' }] } as never,
     cookies: { keys: ['test'] },
-    features: { devInteractions: { enabled: false } },
+    features: { devInteractions: { enabled: false }, encryption: { enabled: true } },
+    enabledJWA: { idTokenSigningAlgValues: ['RS256', 'HS256'], idTokenEncryptionAlgValues: ['dir'] },
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
     // In the ID token, not only at the userinfo endpoint.
     conformIdTokenClaims: false,
     pkce: { required: () => true },
     interactions: { url: (_, { uid }) => `/interaction/${uid}` },
-    findAccount: async (_, sub) => ({ accountId: sub, claims: async () => ({ sub, ...started.claims }) }),
+    findAccount: async (_, sub) => ({
+      accountId: sub,
+      claims: async (use) => ({ sub, ...started.claims, ...(use === 'userinfo' ? started.userInfo : {}) }),
+    }),
   }
   const create = () =>
     new Provider(issuer, {
@@ -49,12 +64,22 @@ export async function startOpenIdProvider(redirectUris: string[]): Promise<OpenI
           redirect_uris: redirectUris,
           response_types: ['code'],
           grant_types: ['authorization_code'],
+          ...client,
         },
       ],
     })
   let provider: ReturnType<typeof create> | null = null
   server.on('request', async (request, response) => {
     provider ??= create()
+    const { discovery } = started
+    if (discovery !== null && request.url === DISCOVERY) {
+      started.discovery = null
+      const metadata = (await (await fetch(`${issuer}${DISCOVERY}`)).json()) as Record<string, unknown>
+      const answer = discovery(metadata)
+      started.discovery = discovery
+      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
+      return
+    }
     if (!request.url?.startsWith('/interaction/')) return provider.callback()(request, response)
     if (request.method !== 'POST') {
       response.setHeader('content-type', 'text/html')

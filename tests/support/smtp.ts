@@ -16,6 +16,10 @@ export interface SmtpSink {
   readonly delivered: readonly Delivered[]
   /** Refuses these recipients permanently (550). */
   readonly unknown: Set<string>
+  /** Refuses these recipients temporarily (450). */
+  readonly full: Set<string>
+  /** Refuses messages permanently (554) after they were sent, if they contain this. */
+  spam: string | null
   /** While true, refuses every message temporarily (451) after it was sent. */
   busy: boolean
   /** Ends the server. Connections are refused. */
@@ -33,6 +37,8 @@ export async function startSmtpSink(): Promise<SmtpSink> {
     },
     delivered,
     unknown: new Set(),
+    full: new Set(),
+    spam: null,
     busy: false,
     async start() {
       server = createServer(sink, delivered)
@@ -63,6 +69,7 @@ function createServer(sink: SmtpSink, delivered: Delivered[]): SMTPServer {
     closeTimeout: 1_000,
     onRcptTo({ address }, _, done) {
       if (sink.unknown.has(address)) done(reply(550, 'no such mailbox'))
+      else if (sink.full.has(address)) done(reply(450, 'mailbox full'))
       else done()
     },
     onData(stream, session, done) {
@@ -71,6 +78,7 @@ function createServer(sink: SmtpSink, delivered: Delivered[]): SMTPServer {
       stream.on('end', async () => {
         if (sink.busy) return done(reply(451, 'try again later'))
         const source = Buffer.concat(chunks)
+        if (sink.spam !== null && source.includes(sink.spam)) return done(reply(554, 'looks like spam'))
         const { mailFrom, rcptTo } = session.envelope
         delivered.push({
           from: mailFrom === false ? '' : mailFrom.address,

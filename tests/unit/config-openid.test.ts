@@ -17,7 +17,13 @@ describe('settings of OpenID Connect', () => {
   })
 
   test('a client id: people sign in, and the service makes tokens', () => {
-    const signIn = { issuer: OIDC_ISSUER, clientId: 'client', clientSecret: null, newUsers: null }
+    const signIn = {
+      issuer: OIDC_ISSUER,
+      clientId: 'client',
+      clientSecret: null,
+      trustEmail: false,
+      newUsers: null,
+    }
     expect(loadConfig(SIGN_IN)).toMatchObject({ oidc: null, openId: signIn })
   })
 

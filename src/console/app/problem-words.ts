@@ -8,7 +8,6 @@ const SENTENCES: Readonly<Partial<Record<Code, string>>> = {
   unreachable: 'The service cannot be reached. Nothing was changed; try again.',
   rate_limited: 'Too many requests. Wait a minute and try again.',
   role_required: 'Only administrators may do this. Your role may have changed.',
-  csrf_check_failed: 'This page is too old. Reload it and try again.',
   validation_failed: 'Something is not right yet:',
   name_exists: 'This name is taken. Choose another one.',
   not_empty: 'The agent still has conversations. Delete them first, or let them expire by its retention.',

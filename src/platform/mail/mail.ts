@@ -4,6 +4,7 @@
  * Headers contain fixed words or validated addresses, which the library encodes. The id becomes the `Message-ID`, so that a
  * mail program recognises a repeated message.
  */
+import type { Log } from '../observability/log.ts'
 
 export interface Mail {
   /** Unique, and the same at every attempt. Letters, digits, dots and hyphens. */
@@ -26,14 +27,28 @@ export interface Mailer {
   readonly name: 'smtp' | 'folder'
   /**
    * Resolves when the server or the disk has the message.
-   * @throws RecipientRefused if a retry is useless; another Error if a retry may help
+   * @throws MailRefused if a retry is useless; another Error if a retry may help
    */
   send(mail: Mail, signal: AbortSignal): Promise<void>
 }
 
-/** The server refuses this recipient for good, for example because there is no such mailbox. */
-export class RecipientRefused extends Error {
-  override readonly name = 'RecipientRefused'
+/** The server refuses this mail for good, for example because there is no such mailbox, or because of its content. */
+export class MailRefused extends Error {
+  override readonly name = 'MailRefused'
+}
+
+/** Sends one of the mails to people who sign in. A refusal is logged and ends the attempts. @throws Error if a retry may help */
+export async function sendUnlessRefused(
+  mailer: Mailer,
+  mail: Mail,
+  { signal, log }: { readonly signal: AbortSignal; readonly log: Log },
+): Promise<void> {
+  try {
+    await mailer.send(mail, signal)
+  } catch (error) {
+    if (!(error instanceof MailRefused)) throw error
+    log.warn({ err: error, mail: mail.id }, 'the mail server refused a mail for good')
+  }
 }
 
 /** The message for the library. Addresses are objects, so that a comma in one does not make a second. */

@@ -1,5 +1,5 @@
 /** Mail over SMTP, with a connection for each message. Mail is rare, and an idle connection would time out. */
-import { compose, type Mail, type Mailer, RecipientRefused, type Sender } from './mail.ts'
+import { compose, type Mail, type Mailer, MailRefused, type Sender } from './mail.ts'
 
 const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 60_000 }
 
@@ -18,7 +18,7 @@ export function createSmtpMailer(url: string, sender: Sender): Mailer {
       try {
         await Promise.race([transport.sendMail(compose(mail, sender)), aborted])
       } catch (error) {
-        throw isRefusal(error) ? new RecipientRefused(String(error.response), { cause: error }) : error
+        throw isRefusal(error) ? new MailRefused(String(error.response), { cause: error }) : error
       } finally {
         signal.removeEventListener('abort', abort)
         transport.close()
@@ -27,9 +27,10 @@ export function createSmtpMailer(url: string, sender: Sender): Mailer {
   }
 }
 
-/** A permanent reply (RFC 5321 section 4.2.1) to the recipient, not to the login or to the sender. */
+/** A permanent reply (RFC 5321 section 4.2.1) to the recipient or to the message, not to the login or to the sender: those an operator mends. */
 function isRefusal(error: unknown): error is { readonly response: unknown } {
   if (typeof error !== 'object' || error === null) return false
   const { code, command, responseCode } = error as Record<string, unknown>
-  return code === 'EENVELOPE' && command === 'RCPT TO' && Number(responseCode) >= 500
+  if (Number(responseCode) < 500) return false
+  return (code === 'EENVELOPE' && command === 'RCPT TO') || command === 'DATA'
 }

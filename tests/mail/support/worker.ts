@@ -7,7 +7,7 @@
 import { loadConfig } from '../../../src/config.ts'
 import { createMailer } from '../../../src/platform/mail/create.ts'
 import type { Mailer } from '../../../src/platform/mail/mail.ts'
-import { formActor } from '../../../src/website/actor.ts'
+import { formActors } from '../../../src/website/actor.ts'
 import { CRASH_OPTIONS } from '../../crash/support/options.ts'
 import { startWorker, testDeps } from '../../support/actors.ts'
 
@@ -28,4 +28,4 @@ const hanging: Mailer = {
   },
 }
 
-await startWorker(testDeps(database, null), [formActor({ config }, hanging)], CRASH_OPTIONS)
+await startWorker(testDeps(database, null), formActors({ config }, hanging), CRASH_OPTIONS)
