@@ -3,6 +3,7 @@ import { orphanMailboxes } from './actors/orphan-mailboxes.ts'
 import type { MaintenanceTask } from './actors/types.ts'
 import { usageChange } from './agents/applications/usage.ts'
 import { sessionPeopleChange } from './agents/sessions/people.ts'
+import { sessionTimesChange } from './agents/sessions/times.ts'
 import type { Deps } from './container.ts'
 import { INSIGHT_CHANGES } from './findings/backfill.ts'
 import { COUNT_CHANGES } from './insight/counts/backfill.ts'
@@ -17,6 +18,7 @@ import { weeklyMailActors } from './weekly-mail/service.ts'
 /** A feature exports its change from its store. A change stays here until every supported older version has run it. */
 const createDataChanges = (): readonly DataChange[] => [
   sessionPeopleChange,
+  sessionTimesChange,
   participantTimeChange,
   ...createSearchChanges(),
   ...INSIGHT_CHANGES,

@@ -3,18 +3,15 @@
  * leaves with everything that was derived from it. The running service analyses it like any other data.
  */
 import { transactionWithOutbox } from '../actors/mailbox.ts'
-import { backdateSessions } from '../agents/sessions/backdate.ts'
 import { loadConfig } from '../config.ts'
 import { type Call, createCall } from '../demo-data/client.ts'
 import { AGENTS, COLLEAGUE } from '../demo-data/requests.rules.ts'
 import { type Sent, sendStory } from '../demo-data/send.ts'
 import { readStory, type Story } from '../demo-data/story.rules.ts'
 import { judge } from '../demo-data/verdicts.ts'
-import { backdateSubjects } from '../findings/backdate.ts'
 import { localUrl } from '../http/base-url.ts'
 import type { Organization } from '../identity/service.ts'
 import { themesMessages } from '../messages/themes.ts'
-import { transaction } from '../platform/db/transaction.ts'
 import { linkUrl, START_PATH } from '../sign-in/link.rules.ts'
 import { type Input, Interrupted, type Output } from './command.ts'
 import { removeFrom } from './demo-remove.ts'
@@ -89,7 +86,6 @@ async function load(own: OwnService, id: string, display: Display, signal: Abort
   const call = createCall(url, { 'x-service-api-key': key.apiKey }, signal)
   const story = readStory()
   const sent = await send(own, id, { call, story, display, signal })
-  await backdate(own, id)
   const isAnalysed =
     (await hasWorkers(own)) && (await analyse(own, id, { call, story, sent, display, signal }))
   await identity.revokeApiKey(id, key.id)
@@ -119,14 +115,6 @@ async function send(own: OwnService, id: string, { call, story, display, signal 
   return sendStory({ call, agents, story, now: Date.now(), signal, onSent })
 }
 
-/** A backfill is not a peak: conversations count for the days on which they were held. */
-function backdate({ container }: OwnService, id: string): Promise<void> {
-  return transaction(container.sql, async (tx) => {
-    await backdateSessions(tx, id)
-    await backdateSubjects(tx, id)
-  })
-}
-
 /** Waits for the analysis, has themes made of what was found, and judges some findings. */
 async function analyse(
   own: OwnService,
@@ -142,7 +130,6 @@ async function analyse(
     return waitUntilIdle(own, id, show, signal)
   }
   if (!(await idle('analysing'))) return false
-  await backdate(own, id)
   await judge(call, story, sent)
   await runNow(own, ['themes'], signal)
   if (!(await idle('themes'))) return false

@@ -26,7 +26,7 @@ function sourcesOf(tx: Query, channel: Channel, keys: readonly string[]) {
     return tx`
       select
         id::text as key, organization_id, id as session_id, null::bigint as feedback_record_id, null::uuid as recording_id,
-        application_id, created_at as occurred_at
+        application_id, coalesce(started_at, created_at) as occurred_at
       from agent_session
       where id = any(${keys as string[]}::text[]::uuid[]) and processing_status = 'completed'`
   if (channel === 'feedback')

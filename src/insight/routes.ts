@@ -21,7 +21,7 @@ export function insightOperations(insight: Insight): readonly Operation[] {
       summary: 'Count what was said',
       description:
         'Counts what the caller may see, exactly, by the day (UTC) on which it was said. Sessions count on the day on which their first event ' +
-        `arrived, recordings on the day on which they began. Keys: ${KEYS}. Filters combine; one that does not apply to the metric is refused.`,
+        `occurred, recordings on the day on which they began. Keys: ${KEYS}. Filters combine; one that does not apply to the metric is refused.`,
       access: 'organizationOrUser',
       role: 'viewer',
       query: CountQuery,

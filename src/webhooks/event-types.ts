@@ -65,6 +65,8 @@ const Session = named(
     processingStatus: text('How far the session is processed.'),
     environment: maybeText('Environment of the session.'),
     agentVersion: maybeText('Version of the agent.'),
+    startedAt: at('When the first event occurred'),
+    endedAt: at('When the last event occurred'),
     createdAt: at('When the session was created'),
     lastActivityAt: at('When the session received something last'),
     path: path('the session'),

@@ -251,6 +251,7 @@ async function writeOf(agent: Agent, sequence: number) {
     events: [event],
     changesValues: false,
     hasNews: true,
+    times: null,
   }
 }
 
@@ -283,4 +284,15 @@ test('an analysis that waits for a turn sees the responses for which the turn le
   })
   await analysis
   expect(newMessages).toEqual([analysisKey])
+})
+
+test('a turn reads when a session of an older version began', async () => {
+  const { agent, sessionId, key } = await openSession()
+  await sql`update agent_session set started_at = null, ended_at = null where id = ${sessionId}`
+  await agent.accept([userMessage(2, { occurredAt: '2026-01-02T09:30:00Z' })])
+  await transaction(sql, (tx) => turn(tx, key))
+  const [row] = await sql<{ begins: Date; ends: Date }[]>`
+    select started_at as begins, ended_at as ends from agent_session where id = ${sessionId}`
+  expect(row?.begins.toISOString()).toBe('2026-01-02T09:00:00.000Z')
+  expect(row?.ends.toISOString()).toBe('2026-01-02T09:30:00.000Z')
 })

@@ -871,6 +871,9 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'findings/reconcile.rules.ts': ['reconcile'],
   // Texts go through textOf and resultOf.
   'findings/source.rules.ts': ['draftsOf', 'itemsOfFields', 'itemsOfSpeech', 'resultOfSource'],
+  // Times are checked, and as many as events.
+  'agents/ingest/times.rules.ts': ['timesOf'],
+  'agents/reads/sessions.rules.ts': ['orderOfSessions'],
   'agents/reads/signals.rules.ts': ['isBounded', 'kindsMeant', 'orderOfSignals', 'signalResource'],
   'findings/verdict.rules.ts': ['decide', 'deltasOf'],
   'analyze/builtin/classifier.rules.ts': [

@@ -97,6 +97,7 @@ async function writeTo(agent: Agent, externalSessionId: string, sequence: number
     events: [event],
     changesValues: session === null,
     hasNews: true,
+    times: null,
   }
 }
 

@@ -58,6 +58,8 @@ test('a session has its ids, state, context and progress', async () => {
     sentiment: null,
     processedThroughSequence: 4,
     gapsPermanentThrough: 3,
+    startedAt: '2026-01-02T03:04:05.678Z',
+    endedAt: '2026-01-02T03:04:05.678Z',
     createdAt: '2026-01-02T03:04:05.678Z',
     updatedAt: '2026-01-02T03:04:06.000Z',
     lastActivityAt: '2026-01-02T03:04:07.000Z',

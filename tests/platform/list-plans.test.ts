@@ -38,12 +38,14 @@ function listsOf(owner: BurstOwner): Lists {
   return {
     [SESSIONS]: [
       '',
-      `cursor=${timeCursor('agent_sessions')}`,
+      `cursor=${momentCursor('agent_sessions_by_beginning')}`,
       'agentKey=rare',
-      `agentKey=rare&cursor=${timeCursor('agent_sessions')}`,
+      `agentKey=rare&cursor=${momentCursor('agent_sessions_by_beginning')}`,
       'externalSessionId=chat-70',
       'externalSessionId=chat-70&agentKey=busy',
       hour('since', 'until'),
+      hour('createdAfter', 'createdBefore'),
+      `agentKey=rare&${hour('createdAfter', 'createdBefore')}`,
     ],
     [`${SESSIONS}/${session}`]: ['', `cursor=${keyset('agent_events', ['integer']).encode([2])}`],
     [`${SESSIONS}/${session}/events/e3/revisions`]: [''],

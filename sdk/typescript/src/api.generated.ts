@@ -102,7 +102,17 @@ export interface components {
             gapsPermanentThrough: number | null;
             /**
              * Format: date-time
-             * @description When it was created, in UTC.
+             * @description When the first event occurred, in UTC. For some time after an upgrade, older sessions have `createdAt` here.
+             */
+            startedAt: string;
+            /**
+             * Format: date-time
+             * @description When the last event occurred, in UTC; of older sessions as `startedAt`.
+             */
+            endedAt: string;
+            /**
+             * Format: date-time
+             * @description When the first event arrived, in UTC.
              */
             createdAt: string;
             /**

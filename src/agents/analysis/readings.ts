@@ -78,7 +78,7 @@ export async function saveSessions(
   sessions: readonly (Omit<Read, 'sessionId'> & { readonly scope: LockedSession })[],
 ): Promise<void> {
   const readings = sessions.map(({ scope, conversation, result }) => {
-    const { organizationId, applicationId, sessionId: id, createdAt: occurredAt } = scope
+    const { organizationId, applicationId, sessionId: id, startedAt: occurredAt } = scope
     return {
       subject: { channel: 'conversation' as const, id, organizationId, applicationId, occurredAt },
       analyzer: result?.analyzer ?? { name: analyzer.name, version: analyzer.version },

@@ -190,10 +190,13 @@ export async function insertEvents(tx: Query, writes: readonly EventWrite[]): Pr
     from ${eventTable(tx, writes)}`
 }
 
-/** Replaces events by a higher revision and keeps the present revision as a superseded one. */
-export async function reviseEvents(tx: Query, writes: readonly EventWrite[]): Promise<void> {
-  if (writes.length === 0) return
-  await tx`
+/**
+ * Replaces events by a higher revision and keeps the present revision as a superseded one.
+ * @returns the ids of sessions whose first or last event was moved towards the others
+ */
+export async function reviseEvents(tx: Query, writes: readonly EventWrite[]): Promise<readonly string[]> {
+  if (writes.length === 0) return []
+  const rows = await tx<{ id: string }[]>`
     with incoming as materialized (
       select * from ${eventTable(tx, writes)}
     ), kept as (
@@ -207,12 +210,20 @@ export async function reviseEvents(tx: Query, writes: readonly EventWrite[]): Pr
       from agent_event e
       join incoming i on i.organization_id = e.organization_id and i.session_id = e.session_id
         and i.id = e.external_event_id
+      returning organization_id, session_id, external_event_id, occurred_at
+    ), revised as (
+      update agent_event e set
+        revision = i.rev, final = i.final, occurred_at = i.at, body = i.body, fingerprint = i.hash,
+        settings_version = i.version, updated_at = i.received_at
+      from incoming i
+      where e.organization_id = i.organization_id and e.session_id = i.session_id and e.external_event_id = i.id
     )
-    update agent_event e set
-      revision = i.rev, final = i.final, occurred_at = i.at, body = i.body, fingerprint = i.hash,
-      settings_version = i.version, updated_at = i.received_at
-    from incoming i
-    where e.organization_id = i.organization_id and e.session_id = i.session_id and e.external_event_id = i.id`
+    select distinct s.id
+    from kept k
+    join incoming i on i.organization_id = k.organization_id and i.session_id = k.session_id and i.id = k.external_event_id
+    join agent_session s on s.organization_id = k.organization_id and s.id = k.session_id
+    where (k.occurred_at = s.started_at and i.at > k.occurred_at) or (k.occurred_at = s.ended_at and i.at < k.occurred_at)`
+  return rows.map(({ id }) => id)
 }
 
 /** Stores revisions that arrived together with the revision that replaces them. */

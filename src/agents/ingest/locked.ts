@@ -11,6 +11,7 @@ import type { Tx } from '../../platform/db/pool.ts'
 import { AppError } from '../../platform/errors.ts'
 import { toUtc } from '../../platform/validation/rfc3339.ts'
 import type { AppendedEvent, IngestResponse } from '../request-model.ts'
+import { readTimes } from '../sessions/times.store.ts'
 import { type Bodies, COMPARED_REVISIONS, numberEvents, placesOf } from './append.rules.ts'
 import * as store from './locked.store.ts'
 import type { EventWrite, SessionRow, SessionWrite, StoredEventRow } from './model.ts'
@@ -26,6 +27,7 @@ import {
   responseOf,
   StaleApplication,
 } from './plan.ts'
+import { timesOf } from './times.rules.ts'
 
 /** The type of the message that makes a session's actor advance. */
 export const EVENTS_STORED = 'events_stored'
@@ -130,7 +132,7 @@ async function writePlans(
   const created = await store.insertSessions(tx, fresh.map(sessionWrite))
   const lost = fresh.filter((plan) => !created.has(plan.id))
   const mine = plans.filter((plan) => !lost.includes(plan))
-  await Promise.all([
+  const [, moved] = await Promise.all([
     store.insertEvents(tx, eventWrites(mine, 'inserts')),
     store.reviseEvents(tx, eventWrites(mine, 'revisions')),
     store.insertRevisions(tx, eventWrites(mine, 'superseded')),
@@ -147,12 +149,14 @@ async function writePlans(
         ),
     ),
   ])
+  await readTimes(tx, moved)
   return lost
 }
 
 /** The write of a plan into its session's row. */
-export function sessionWrite({ job, id, values, changesValues, hasNews }: Plan): SessionWrite {
-  return { key: job.key, id, values, changesValues, hasNews, receivedAt: job.receivedAt ?? null }
+export function sessionWrite({ job, id, values, changesValues, hasNews, decision }: Plan): SessionWrite {
+  const times = timesOf([...decision.inserts, ...decision.revisions])
+  return { key: job.key, id, values, changesValues, hasNews, times, receivedAt: job.receivedAt ?? null }
 }
 
 function eventWrites(

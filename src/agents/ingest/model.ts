@@ -37,6 +37,12 @@ export interface RevisionRow {
   readonly settingsVersion: number
 }
 
+/** When the first and the last of some events occurred: RFC 3339 in UTC. */
+export interface Times {
+  readonly first: string
+  readonly last: string
+}
+
 /** The write of one request into its session's row. */
 export interface SessionWrite {
   readonly key: SessionKey
@@ -46,6 +52,8 @@ export interface SessionWrite {
   readonly changesValues: boolean
   /** False where the session's actor has nothing new to do. Then the processing status that the actor wrote stays. */
   readonly hasNews: boolean
+  /** Of the events that the request writes; null: it writes none. */
+  readonly times: Times | null
   /** As in `EventWrite`. */
   readonly receivedAt?: string | null
 }

@@ -61,12 +61,12 @@ export function insertFrom(tx: Query, table: Fragment) {
   return tx`
     insert into agent_session as s (
       id, organization_id, application_id, external_session_id, status, processing_status, agent_version, source, context,
-      environment, participants, created_at, described_at
+      environment, participants, started_at, ended_at, created_at, described_at
     )
     select
       w.id, w.organization, w.application, w.external_id, w.changes ->> 'status', w.processing_status,
       w.changes ->> 'agentVersion', w.changes -> 'source', w.changes -> 'context', w.changes ->> 'environment',
-      w.changes -> 'participants', coalesce(w.received_at, now()), coalesce(w.received_at, now())
+      w.changes -> 'participants', w.first_at, w.last_at, coalesce(w.received_at, now()), coalesce(w.received_at, now())
     from ${table}`
 }
 
@@ -88,6 +88,9 @@ export function updateFrom(tx: Query, table: Fragment) {
         then coalesce(w.received_at, now())
         else s.described_at
       end,
+      -- Null until all events of the session have been read: a turn or a data change does.
+      started_at = case when s.started_at is not null then least(s.started_at, w.first_at) end,
+      ended_at = case when s.ended_at is not null then greatest(s.ended_at, w.last_at) end,
       -- Always rises, because it is the version of the session (see versionOf).
       last_activity_at = greatest(clock_timestamp(), s.last_activity_at + interval '1 microsecond'),
       updated_at = now()
@@ -126,7 +129,7 @@ export function sessionWriteTable(tx: Query, writes: readonly SessionWrite[]) {
     (
       select
         n::int, id::uuid, organization::uuid, application::uuid, external_id, processing_status, has_news::bool,
-        changes::jsonb, received_at::timestamptz
+        changes::jsonb, received_at::timestamptz, first_at::timestamptz, last_at::timestamptz
       from rows from (
         unnest(${writes.map(({ key }) => key.externalSessionId)}::text[]),
         ${column(({ id }) => id)},
@@ -135,9 +138,11 @@ export function sessionWriteTable(tx: Query, writes: readonly SessionWrite[]) {
         ${column(({ values }) => values.processingStatus)},
         ${column(({ hasNews }) => hasNews)},
         ${column(({ values, changesValues }) => (changesValues ? withoutNulls(values) : '{}'))},
-        unnest(${writes.map(({ receivedAt }) => receivedAt ?? null)}::text[])
+        unnest(${writes.map(({ receivedAt }) => receivedAt ?? null)}::text[]),
+        unnest(${writes.map(({ times }) => times?.first ?? null)}::text[]),
+        unnest(${writes.map(({ times }) => times?.last ?? null)}::text[])
       ) with ordinality as c (
-        external_id, id, organization, application, processing_status, has_news, changes, received_at, n
+        external_id, id, organization, application, processing_status, has_news, changes, received_at, first_at, last_at, n
       )
     ) as w`
 }

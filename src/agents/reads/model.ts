@@ -57,7 +57,11 @@ const sessionMembers = {
     Type.Integer({ minimum: 0 }),
     'Sequences missing up to here are no longer waited for, because the session was idle for too long; null: never.',
   ),
-  createdAt,
+  startedAt: moment(
+    'When the first event occurred, in UTC. For some time after an upgrade, older sessions have `createdAt` here.',
+  ),
+  endedAt: moment('When the last event occurred, in UTC; of older sessions as `startedAt`.'),
+  createdAt: described(createdAt, 'When the first event arrived, in UTC.'),
   updatedAt,
   lastActivityAt: moment('When events arrived last, in UTC.'),
 }
@@ -126,8 +130,10 @@ export const SessionWithEvents = named(
 )
 
 const period = {
-  since: Type.Optional(momentParameter('Created at or after this moment.')),
-  until: Type.Optional(momentParameter('Created before this moment.')),
+  since: Type.Optional(momentParameter('Began at or after this moment (`startedAt`).')),
+  until: Type.Optional(momentParameter('Began before this moment.')),
+  createdAfter: Type.Optional(momentParameter('Arrived at or after this moment (`createdAt`).')),
+  createdBefore: Type.Optional(momentParameter('Arrived before this moment.')),
 }
 
 const agentKey = Type.Optional(Type.String({ description: 'Of the application with this key.' }))

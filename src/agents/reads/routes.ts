@@ -11,6 +11,7 @@ import { isStorableText } from '../../platform/validation/json.ts'
 import type { EventRow, RevisionRow } from './events.store.ts'
 import { EventPageQuery, EventRevision, Session, SessionQuery, SessionWithEvents } from './model.ts'
 import type { Conversations } from './service.ts'
+import { orderOfSessions } from './sessions.rules.ts'
 import type { SessionRow } from './sessions.store.ts'
 import { Signal, SignalQuery } from './signal.model.ts'
 import type { SignalRow } from './signal.ts'
@@ -20,7 +21,10 @@ import type { Reader } from './visible.store.ts'
 const SESSIONS = '/v3/rest/agent-conversations/sessions'
 const SIGNALS = '/v3/rest/signals'
 
-const sessionOrder = keyset('agent_sessions', ['integer', 'uuid'])
+const sessionOrders = {
+  startedMoment: keyset('agent_sessions_by_beginning', ['moment', 'uuid']),
+  createdMoment: keyset('agent_sessions_by_arrival', ['moment', 'uuid']),
+}
 const eventOrder = keyset('agent_events', ['integer'])
 const revisionOrder = keyset('agent_event_revisions', ['integer'])
 const signalOrders = {
@@ -57,23 +61,28 @@ function sessionOperations(conversations: Conversations): readonly Operation[] {
       path: SESSIONS,
       tag: 'Agent conversations',
       summary: 'List sessions',
-      description: `Newest first. ${ACCESS_NOTE}`,
+      description: `Newest first, by \`startedAt\`; with \`createdAfter\` or \`createdBefore\` alone, by \`createdAt\`. ${ACCESS_NOTE}`,
       access: 'organizationOrUser',
       role: 'viewer',
       reads: { action: 'agent_session.listed' },
       query: SessionQuery,
       success: { status: 200, description: 'A page of sessions', schema: pageOf(Session) },
       async handler({ principal, query }) {
-        const { limit, cursor, since, until, ...filter } = query()
-        const period = { since: moment('since', since), until: moment('until', until) }
-        const slice = { after: sessionOrder.decode(cursor), limit }
-        const { rows, end } = await conversations.sessions(
-          readerOf(principal),
-          { ...filter, ...period },
-          slice,
-        )
-        const next = (row: SessionRow) => sessionOrder.encode([row.createdMicroseconds, row.id])
-        return ok(toPage(rows, limit, next, session, end && sessionOrder.encode(end)))
+        const { limit, cursor, since, until, createdAfter, createdBefore, ...rest } = query()
+        const filter = {
+          ...rest,
+          began: { since: moment('since', since), until: moment('until', until) },
+          created: {
+            since: moment('createdAfter', createdAfter),
+            until: moment('createdBefore', createdBefore),
+          },
+        }
+        const moments = orderOfSessions(filter)
+        const order = sessionOrders[moments]
+        const slice = { after: order.decode(cursor), limit }
+        const { rows, end } = await conversations.sessions(readerOf(principal), filter, slice)
+        const next = (row: SessionRow) => order.encode([row[moments], row.id])
+        return ok(toPage(rows, limit, next, session, end && order.encode(end)))
       },
     }),
     operation({
@@ -235,7 +244,7 @@ function signalOperations(conversations: Conversations): readonly Operation[] {
   ]
 }
 
-function session({ watermark, createdMicroseconds: _, ...row }: SessionRow) {
+function session({ watermark, startedMoment: _, createdMoment: __, ...row }: SessionRow) {
   return { ...row, processedThroughSequence: watermark < 0 ? null : watermark }
 }
 

@@ -6,14 +6,15 @@
  */
 import type { Folders, Viewer } from '../../folders/service.ts'
 import type { Alongside } from '../../platform/db/alongside.ts'
-import type { MomentSlice, Slice, TimeSlice } from '../../platform/db/keyset.ts'
+import type { MomentSlice, Slice } from '../../platform/db/keyset.ts'
 import type { Query, Sql } from '../../platform/db/pool.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/observability/log.ts'
 import { deleteSessions } from '../sessions/deletion.store.ts'
 import { listEvents, listRevisions } from './events.store.ts'
-import { findSession, listSessions, type SessionFilter } from './sessions.store.ts'
+import type { SessionFilter } from './sessions.rules.ts'
+import { findSession, listSessions } from './sessions.store.ts'
 import { type SignalFilter, type SignalResource, signalResource } from './signals.rules.ts'
 import * as store from './signals.store.ts'
 import { type Reader, readableApplications } from './visible.store.ts'
@@ -43,7 +44,7 @@ export function createConversations({ sql, reads, log, folders }: ConversationsD
     readableApplications,
 
     /** Newest first. */
-    sessions: (reader: Reader, filter: SessionFilter, slice: TimeSlice) =>
+    sessions: (reader: Reader, filter: SessionFilter, slice: MomentSlice) =>
       listSessions(reads, reader, filter, slice),
 
     /** @throws AppError 404 */

@@ -7,28 +7,22 @@
 
 import type { Outcome, Sentiment } from '../../analyze/insight.ts'
 import { type Scanned, scan, wholly } from '../../platform/db/bounded-scan.ts'
-import { asMicroseconds, behind, type TimeSlice } from '../../platform/db/keyset.ts'
+import { asMoment, behind, type MomentSlice } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
-import type { Context, Participant, Period, ProcessingStatus, SessionStatus } from '../model.ts'
+import type { Context, Participant, ProcessingStatus, SessionStatus } from '../model.ts'
+import { orderOfSessions, type SessionFilter } from './sessions.rules.ts'
+import { isBounded } from './signals.rules.ts'
 import {
   conversationsOf,
   endOfScan,
   type Fragment,
+  momentOf,
   newest,
   type Reader,
   readable,
   readableApplications,
   within,
 } from './visible.store.ts'
-
-export interface SessionFilter extends Period {
-  readonly agentKey?: string | undefined
-  readonly externalSessionId?: string | undefined
-  readonly status?: SessionStatus | undefined
-  readonly processingStatus?: ProcessingStatus | undefined
-  readonly environment?: string | undefined
-  readonly outcome?: Outcome | undefined
-}
 
 export interface SessionRow {
   readonly id: string
@@ -45,8 +39,11 @@ export interface SessionRow {
   readonly sentiment: Sentiment | null
   readonly watermark: number
   readonly gapsPermanentThrough: number | null
+  readonly startedAt: Date
+  readonly endedAt: Date
+  readonly startedMoment: string
   readonly createdAt: Date
-  readonly createdMicroseconds: number
+  readonly createdMoment: string
   readonly updatedAt: Date
   readonly lastActivityAt: Date
 }
@@ -66,41 +63,57 @@ const sessionColumns = (sql: Query) => sql`
   i.sentiment,
   s.watermark,
   s.gaps_permanent_through as "gapsPermanentThrough",
+  ${momentOf(sql, 's', 'began')} as "startedAt",
+  coalesce(s.ended_at, s.created_at) as "endedAt",
+  ${asMoment(sql, momentOf(sql, 's', 'began'))} as "startedMoment",
   s.created_at as "createdAt",
-  ${asMicroseconds(sql, 's.created_at')} as "createdMicroseconds",
+  ${asMoment(sql, 's.created_at')} as "createdMoment",
   s.updated_at as "updatedAt",
   s.last_activity_at as "lastActivityAt"`
 
-/** Newest first. */
+/** In the order of `orderOfSessions`. */
 export async function listSessions(
   sql: Query,
   reader: Reader,
   filter: SessionFilter,
-  slice: TimeSlice,
-): Promise<Scanned<SessionRow, number>> {
+  slice: MomentSlice,
+): Promise<Scanned<SessionRow, string>> {
   const { agentKey, externalSessionId } = filter
-  const bounds = within(sql, 's.created_at', filter)
-  const conditions = valueConditions(sql, filter)
+  const moments = orderOfSessions(filter)
+  const order = moments === 'startedMoment' ? 'began' : 'created_at'
+  const began = within(sql, momentOf(sql, 's', 'began'), filter.began)
+  const created = within(sql, 's.created_at', filter.created)
+  // The other period is a condition without an index.
+  const [bounds, other] = order === 'began' ? [began, created] : [created, began]
+  const isOtherBounded = isBounded(order === 'began' ? filter.created : filter.began)
+  const values = valueConditions(sql, filter)
+  const conditions = isOtherBounded ? sql`${values ?? sql``} ${other}` : values
   const page = (rows: Fragment) => sql<SessionRow[]>`
     select ${sessionColumns(sql)}
     from (${rows}) as s
     join agent_application a on a.id = s.application_id
     left join insight_subject i on i.organization_id = s.organization_id and i.session_id = s.id
-    order by s.created_at desc, s.id desc
+    order by ${momentOf(sql, 's', order)} desc, s.id desc
     limit ${slice.limit + 1}`
   if (externalSessionId !== undefined)
     return wholly(
       await page(
-        sessionsNamed(sql, reader, externalSessionId, agentKey, {
-          conditions: sql`${bounds} ${conditions ?? sql``}`,
-          after: slice.after,
-        }),
+        sessionsNamed(
+          sql,
+          reader,
+          externalSessionId,
+          agentKey,
+          sql`
+            ${bounds}
+            ${conditions ?? sql``}
+            ${behind(sql, momentOf(sql, 's', order), 's.id', slice.after)}`,
+        ),
       ),
     )
   const way = {
     table: 'agent_session',
     alias: 's',
-    order: 'created_at',
+    order,
     bounds,
     conditions,
   } as const
@@ -112,9 +125,9 @@ export async function listSessions(
     page: rows,
     async end() {
       const end = await endOfScan(sql, sources, way, slice)
-      return end && [end.microseconds, end.id]
+      return end && [end.moment, end.id]
     },
-    placeOf: (row) => [row.createdMicroseconds, row.id],
+    placeOf: (row) => [row[moments], row.id],
   })
 }
 
@@ -149,7 +162,7 @@ function sessionsNamed(
   reader: Reader,
   externalSessionId: string,
   agentKey: string | undefined,
-  { conditions, after }: { readonly conditions: Fragment; readonly after: TimeSlice['after'] },
+  conditions: Fragment,
 ): Fragment {
   // An application has at most one session with this id. The inner order makes the planner use the index on the id. Without it, a plan
   // that was made while the table was empty may use another index. OFFSET keeps the two orders apart.
@@ -167,7 +180,6 @@ function sessionsNamed(
     ) as s
     where true
       ${conditions}
-      ${behind(sql, 's.created_at', 's.id', after)}
     offset 0`
 }
 

@@ -6,7 +6,7 @@
  */
 import type { PendingQuery, Row } from 'postgres'
 import { marginOf, SCAN_ROWS } from '../../platform/db/bounded-scan.ts'
-import { asMicroseconds, asMoment, behind, type MomentSlice } from '../../platform/db/keyset.ts'
+import { asMoment, behind, type MomentSlice } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
 import type { Period } from '../model.ts'
 
@@ -46,16 +46,35 @@ export function readable(sql: Query, reader: Reader, column: string) {
   return sql`${sql(column)} = any(array(${readableApplications(sql, reader, undefined)}))`
 }
 
-export interface Scan {
-  /** A table with the columns `organization_id`, `application_id`, `id` and `order`. */
-  readonly table: 'agent_session' | 'agent_signal'
+/** `began`: when a session began; of older versions that are not filled yet, when it was created. */
+export type Order = 'created_at' | 'occurred_at' | 'began'
+
+/** The moment by which rows are ordered. */
+export const momentOf = (sql: Query, alias: string, order: Order): Fragment =>
+  order === 'began'
+    ? sql`coalesce(${sql(`${alias}.started_at`)}, ${sql(`${alias}.created_at`)})`
+    : sql`${sql(`${alias}.${order}`)}`
+
+interface ScanConditions {
   readonly alias: string
-  readonly order: 'created_at' | 'occurred_at'
   /** Bounds of `order` on the alias, each beginning with `and`. The index serves them. */
   readonly bounds: Fragment
   /** Conditions on the alias without an index, each beginning with `and`; null: none. They need a bounded scan (bounded-scan.ts). */
   readonly conditions: Fragment | null
 }
+
+interface SessionScan extends ScanConditions {
+  readonly table: 'agent_session'
+  readonly order: Exclude<Order, 'occurred_at'>
+}
+
+interface SignalScan extends ScanConditions {
+  readonly table: 'agent_signal'
+  readonly order: Exclude<Order, 'began'>
+}
+
+/** A table with the columns `organization_id`, `application_id` and `id`, and its order. */
+export type Scan = SessionScan | SignalScan
 
 /** Rows for which an index has the order of the list. */
 export interface Source {
@@ -129,7 +148,6 @@ export function newest(
 
 export interface EndOfScan {
   readonly moment: string
-  readonly microseconds: number
   readonly id: string
 }
 
@@ -141,8 +159,11 @@ export async function endOfScan(
   { after }: MomentSlice,
 ): Promise<EndOfScan | null> {
   const { table, alias, order } = scan
+  const moment = momentOf(sql, alias, order)
+  const columns =
+    order === 'began' ? sql`${sql(`${alias}.started_at`)}, ${sql(`${alias}.created_at`)}` : moment
   const last = (source: Fragment) => sql`
-    select ${sql(alias)}.id, ${sql(`${alias}.${order}`)}
+    select ${sql(alias)}.id, ${columns}
     ${source}
     ${orderOf(sql, scan)}`
   const endOf = ({ owner }: Source, share: Fragment) => sql`
@@ -155,8 +176,7 @@ export async function endOfScan(
   const ends = merged(sql, sources, scan, endOf, last)
   const [row] = await sql<EndOfScan[]>`
     select
-      ${asMoment(sql, `${alias}.${order}`)} as moment,
-      ${asMicroseconds(sql, `${alias}.${order}`)} as microseconds,
+      ${asMoment(sql, moment)} as moment,
       ${sql(alias)}.id
     from (${ends}) as ${sql(alias)}
     limit 1`
@@ -164,7 +184,7 @@ export async function endOfScan(
 }
 
 const orderOf = (sql: Query, { alias, order }: Scan) =>
-  sql`order by ${sql(`${alias}.${order}`)} desc, ${sql(`${alias}.id`)} desc`
+  sql`order by ${momentOf(sql, alias, order)} desc, ${sql(`${alias}.id`)} desc`
 
 const passed = (
   sql: Query,
@@ -174,7 +194,7 @@ const passed = (
 ) => sql`
   ${owner}
   ${bounds}
-  ${behind(sql, `${alias}.${order}`, `${alias}.id`, after)}`
+  ${behind(sql, momentOf(sql, alias, order), `${alias}.id`, after)}`
 
 /** The rows of all sources, which share `SCAN_ROWS`. */
 function merged(
@@ -202,9 +222,10 @@ function merged(
 }
 
 /** The conditions of a period on a timestamptz column. */
-export function within(sql: Query, column: string, { since, until }: Period) {
+export function within(sql: Query, column: string | Fragment, { since, until }: Period) {
+  const moment = typeof column === 'string' ? sql(column) : column
   // Parameters are text, because the driver converts timestamptz parameters to `Date`, which has no microseconds.
   return sql`
-    ${since === undefined ? sql`` : sql`and ${sql(column)} >= ${since}::text::timestamptz`}
-    ${until === undefined ? sql`` : sql`and ${sql(column)} < ${until}::text::timestamptz`}`
+    ${since === undefined ? sql`` : sql`and ${moment} >= ${since}::text::timestamptz`}
+    ${until === undefined ? sql`` : sql`and ${moment} < ${until}::text::timestamptz`}`
 }

@@ -41,7 +41,7 @@ export async function replacePeople(tx: Query, parts: readonly PerSession<Person
     insert into agent_session_person as p (
       organization_id, session_id, participant_external_id, person_id, sole, occurred_at
     )
-    select a.organization_id, a.id, l.external_id, l.person_id, l.sole = 1, a.created_at
+    select a.organization_id, a.id, l.external_id, l.person_id, l.sole = 1, coalesce(a.started_at, a.created_at)
     from ${given}
     join ${sessions} using (n)
     join agent_session a on a.organization_id = s.organization_id and a.id = s.session_id

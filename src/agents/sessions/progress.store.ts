@@ -34,8 +34,10 @@ export interface LockedSession extends SessionScope {
   readonly unlinked: readonly Participant[] | null
   /** True where participants were linked with people before. */
   readonly wasLinked: boolean
-  /** As text with microseconds. */
+  /** When its first event arrived, as text with microseconds. */
   readonly createdAt: string
+  /** When its first event occurred, as text with microseconds. */
+  readonly startedAt: string
 }
 
 /** Locks the session until the transaction ends. @returns null where the session was deleted */
@@ -57,7 +59,8 @@ export async function lockSessions(tx: Query, ids: readonly string[]): Promise<r
         when (s.participants <> '[]' or s.linked_participants is not null)
           and jsonb_hash_extended(s.participants, 0) is distinct from s.linked_participants then s.participants
       end as unlinked,
-      s.linked_participants is not null as "wasLinked", ${asMoment(tx, 's.created_at')} as "createdAt"
+      s.linked_participants is not null as "wasLinked", ${asMoment(tx, 's.created_at')} as "createdAt",
+      ${asMoment(tx, tx`coalesce(s.started_at, s.created_at)`)} as "startedAt"
     from agent_session s
     join organization o on o.id = s.organization_id
     join agent_application a on a.organization_id = s.organization_id and a.id = s.application_id
@@ -219,6 +222,8 @@ export async function saveProgress(
         else w.otherwise
       end,
       turned_at = clock_timestamp(),
+      started_at = coalesce(a.started_at, ${timeOf(tx, tx`min`)}),
+      ended_at = coalesce(a.ended_at, ${timeOf(tx, tx`max`)}),
       linked_participants = case
         when w.linked = 1 then jsonb_hash_extended(a.participants, 0) else a.linked_participants
       end,
@@ -242,6 +247,10 @@ export async function saveProgress(
     returning a.id, c.metered, c.blocked`
   return new Map(rows.map((row) => [row.id, row]))
 }
+
+/** The time of the first or the last event of the session `a`, which is read only where the session does not have it. */
+const timeOf = (tx: Query, which: ReturnType<Query>) => tx`
+  (select ${which}(e.occurred_at) from agent_event e where e.organization_id = a.organization_id and e.session_id = a.id)`
 
 /** Writes the processing status of sessions. */
 export async function saveProcessingStatuses(

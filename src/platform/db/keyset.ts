@@ -19,9 +19,14 @@ export interface Position<K> extends Slice<K> {
 /** The keyset of a list by time. The id orders rows of the same moment. */
 export type TimeSlice = Slice<readonly [microseconds: number, id: string]>
 
+/** The name of a column, or an expression. */
+export type Column = string | PendingQuery<Row[]>
+
+const columnOf = (sql: Query, column: Column) => (typeof column === 'string' ? sql(column) : column)
+
 /** Selects a timestamptz as microseconds since 1970, a safe integer until the year 2255. */
-export const asMicroseconds = (sql: Query, column: string) =>
-  sql`(extract(epoch from ${sql(column)}) * 1000000)::bigint`
+export const asMicroseconds = (sql: Query, column: Column) =>
+  sql`(extract(epoch from ${columnOf(sql, column)}) * 1000000)::bigint`
 
 /** The timestamptz of `asMicroseconds`. */
 export const fromMicroseconds = (sql: Query, microseconds: number) =>
@@ -35,13 +40,13 @@ export type Moment = string | number
 export type MomentSlice = Slice<readonly [moment: Moment, id: string]>
 
 /** Selects a timestamptz as RFC 3339 text with microseconds. */
-export const asMoment = (sql: Query, column: string) =>
-  sql`to_char(${sql(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
+export const asMoment = (sql: Query, column: Column) =>
+  sql`to_char(${columnOf(sql, column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
 
-/** The condition of the next page of a list in descending order of `column`, or of an expression, and `id`. Empty on the first page. */
+/** The condition of the next page of a list in descending order of `column` and `id`. Empty on the first page. */
 export function behind(
   sql: Query,
-  column: string | PendingQuery<Row[]>,
+  column: Column,
   id: string,
   after: readonly [moment: Moment, id: string | number] | null,
 ) {
@@ -49,6 +54,5 @@ export function behind(
   const moment =
     typeof after[0] === 'number' ? fromMicroseconds(sql, after[0]) : sql`${after[0]}::text::timestamptz`
   const last = typeof after[1] === 'number' ? sql`${after[1]}::bigint` : sql`${after[1]}::uuid`
-  const order = typeof column === 'string' ? sql(column) : column
-  return sql`and (${order}, ${sql(id)}) < (${moment}, ${last})`
+  return sql`and (${columnOf(sql, column)}, ${sql(id)}) < (${moment}, ${last})`
 }

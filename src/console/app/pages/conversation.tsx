@@ -54,7 +54,8 @@ export function Conversation() {
         <Fact name="Product area" value={session.context?.productArea} />
         <Fact name="Environment" value={session.environment} />
         <Fact name="Status" value={`${session.status}, ${session.processingStatus}`} />
-        <Fact name="Last activity" value={dateTime(session.lastActivityAt)} />
+        <Fact name="Began" value={dateTime(session.startedAt)} />
+        <Fact name="Last event" value={dateTime(session.endedAt)} />
         <Fact name="Session" value={session.externalSessionId} />
       </dl>
       {people.map((one) => (

@@ -83,7 +83,7 @@ export function Conversations() {
               {session.outcome === null ? null : <Tag value={session.outcome} />}
               {session.sentiment === null ? null : <Tag value={session.sentiment} />}
             </span>
-            <Time at={session.lastActivityAt} />
+            <Time at={session.startedAt} />
           </>
         )}
         empty={

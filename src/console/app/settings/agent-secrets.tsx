@@ -148,7 +148,7 @@ function Arrival(props: {
   const loaded = useLoaded(`arrival ${agentKey} ${round}`, (signal) =>
     contentOf(
       api.GET('/v3/rest/agent-conversations/sessions', {
-        params: { query: { agentKey, since, limit: 20 } },
+        params: { query: { agentKey, createdAfter: since, limit: 20 } },
         signal,
       }),
     ),
