@@ -39,10 +39,10 @@ export const parseBodyWork: Work<BodyInput, unknown> = {
 }
 
 /** Parses a body unless it has too many values. @throws AppError as above */
-export function parseBounded(bytes: Uint8Array): unknown {
+export function parseBounded(bytes: Uint8Array, parse: (bytes: Uint8Array) => unknown = parseJson): unknown {
   // At most every second byte begins a value.
   if (bytes.byteLength > MAX_VALUES && countValues(bytes) > MAX_VALUES) throw tooMany(MAX_VALUES)
-  return parseJson(bytes)
+  return parse(bytes)
 }
 
 const QUOTE = 0x22

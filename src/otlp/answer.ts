@@ -8,22 +8,25 @@ import type { Encoding } from './decode.ts'
 
 const CONTENT_TYPES = { json: 'application/json', protobuf: 'application/x-protobuf' } as const
 
-/** Spans that were refused, and why. */
+/** Spans that were refused, and why. Without any, the message is a warning; without a message there is nothing to say. */
 export interface Rejection {
   readonly spans: number
   readonly message: string
 }
 
-/** 200. Without rejected spans the answer is empty: clients treat any `partialSuccess` as a warning. */
+/** 200. The answer is empty where there is nothing to say: clients show any `partialSuccess` as a warning. */
 export function success(encoding: Encoding, { spans, message }: Rejection): Response {
   const headers = { 'content-type': CONTENT_TYPES[encoding] }
   if (encoding === 'json') {
     const body =
-      spans === 0 ? {} : { partialSuccess: { rejectedSpans: String(spans), errorMessage: message } }
+      spans === 0 && message === ''
+        ? {}
+        : { partialSuccess: { rejectedSpans: String(spans), errorMessage: message } }
     return new Response(JSON.stringify(body), { headers })
   }
   const writer = Writer.create()
-  if (spans > 0) writer.uint32(10).fork().uint32(8).int64(spans).uint32(18).string(message).ldelim()
+  if (spans > 0 || message !== '')
+    writer.uint32(10).fork().uint32(8).int64(spans).uint32(18).string(message).ldelim()
   return new Response(writer.finish(), { headers })
 }
 

@@ -33,10 +33,12 @@ const ATTRIBUTES = {
     'ai.prompt.messages',
     'ai.prompt',
     'gen_ai.prompt',
+    'llm.prompts',
     'langfuse.observation.input',
     'langfuse.trace.input',
     'input.value',
     'traceloop.entity.input',
+    'mlflow.spanInputs',
   ],
   output: [
     'gen_ai.output.messages',
@@ -44,10 +46,12 @@ const ATTRIBUTES = {
     'ai.response.text',
     'ai.response.object',
     'gen_ai.completion',
+    'llm.choices',
     'langfuse.observation.output',
     'langfuse.trace.output',
     'output.value',
     'traceloop.entity.output',
+    'mlflow.spanOutputs',
   ],
   provider: ['gen_ai.provider.name', 'gen_ai.system', 'llm.provider', 'llm.system', 'ai.model.provider'],
   model: [
@@ -84,58 +88,112 @@ const ATTRIBUTES = {
   agentVersion: ['gen_ai.agent.version', 'langfuse.version', 'service.version'],
 } as const
 
-/** Attribute → its value → kind of the span. The first attribute with a listed value decides. */
+/**
+ * Attribute → its value in lower case → kind of the span. The first attribute with a listed value decides. A value that is not listed
+ * says nothing: frameworks have many, and programs write their own.
+ */
 const KINDS: readonly (readonly [attribute: string, kinds: Readonly<Record<string, SpanKind>>])[] = [
   [
     'gen_ai.operation.name',
     {
-      invoke_agent: 'agent',
-      invoke_workflow: 'agent',
-      chat: 'model',
-      generate_content: 'model',
-      text_completion: 'model',
+      ...listed('agent', 'invoke_agent invoke_workflow'),
+      ...listed('model', 'chat generate_content text_completion'),
+      ...listed(
+        'other',
+        'execute_tool tool create_agent embeddings embedding aembedding text_embedding retrieval retrieve search asearch rerank ' +
+          'arerank plan moderation amoderation image_generation aimage_generation transcription atranscription speech aspeech',
+      ),
     },
   ],
-  ['openinference.span.kind', { AGENT: 'agent', LLM: 'model', CHAIN: 'chain' }],
-  ['langfuse.observation.type', { agent: 'agent', generation: 'model', chain: 'chain', span: 'chain' }],
+  [
+    'openinference.span.kind',
+    {
+      ...listed('agent', 'agent'),
+      ...listed('model', 'llm'),
+      ...listed('chain', 'chain'),
+      ...listed('other', 'tool retriever embedding reranker guardrail evaluator prompt'),
+    },
+  ],
+  [
+    'langfuse.observation.type',
+    {
+      ...listed('agent', 'agent'),
+      ...listed('model', 'generation'),
+      ...listed('chain', 'chain span'),
+      ...listed('other', 'tool retriever embedding reranker guardrail evaluator event'),
+    },
+  ],
   [
     'ai.operationId',
     {
-      'ai.generateText': 'agent',
-      'ai.streamText': 'agent',
-      'ai.generateObject': 'agent',
-      'ai.streamObject': 'agent',
-      'ai.generateText.doGenerate': 'model',
-      'ai.streamText.doStream': 'model',
-      'ai.generateObject.doGenerate': 'model',
-      'ai.streamObject.doStream': 'model',
+      ...listed('agent', 'ai.generatetext ai.streamtext ai.generateobject ai.streamobject'),
+      ...listed(
+        'model',
+        'ai.generatetext.dogenerate ai.streamtext.dostream ai.generateobject.dogenerate ai.streamobject.dostream',
+      ),
+      ...listed(
+        'other',
+        'ai.toolcall ai.embed ai.embed.doembed ai.embedmany ai.embedmany.doembed ai.rerank ai.rerank.dorerank',
+      ),
     },
   ],
-  ['traceloop.span.kind', { workflow: 'agent', agent: 'agent', task: 'chain' }],
-  ['llm.request.type', { chat: 'model', completion: 'model' }],
+  [
+    'traceloop.span.kind',
+    { ...listed('agent', 'workflow agent'), ...listed('chain', 'task'), ...listed('other', 'tool') },
+  ],
+  [
+    'llm.request.type',
+    { ...listed('model', 'chat completion'), ...listed('other', 'embedding embeddings rerank') },
+  ],
 ]
 
-/** Attributes that say what a span is. With an unlisted value, such as that of a tool, the span makes no messages. */
-const KIND_ATTRIBUTES = KINDS.map(([attribute]) => attribute)
+function listed(kind: SpanKind, values: string): Readonly<Record<string, SpanKind>> {
+  return Object.fromEntries(values.split(' ').map((value) => [value, kind]))
+}
 
-/** Attributes that a span without a kind has as a step of an agent, whose parts are `attribute.N.…`. */
-const MODEL_LISTS = ['gen_ai.prompt', 'llm.input_messages']
+/** Attributes of calls of tools and databases. A span that has one, and no kind, speaks with no customer. */
+const TOOL_SIGNS = [
+  'gen_ai.tool.name',
+  'gen_ai.tool.call.id',
+  'tool.name',
+  'ai.toolCall.name',
+  'db.system',
+  'db.system.name',
+]
+
+/** Attributes of calls of language models. */
+const MODEL_SIGNS = [
+  'gen_ai.input.messages',
+  'gen_ai.output.messages',
+  'gen_ai.prompt',
+  'gen_ai.completion',
+  'llm.input_messages',
+  'llm.output_messages',
+  'ai.prompt.messages',
+  'ai.prompt',
+  'ai.response.text',
+  'ai.response.object',
+]
 
 /** Values of attributes by name: texts, numbers, booleans, and lists and objects of these. */
 export type Attributes = ReadonlyMap<string, unknown>
 
 export type Meaning = keyof typeof ATTRIBUTES
 
-/** The kind of a span. A root without a kind that has input or output is a `chain`. */
-export function kindOf(attributes: Attributes, isRoot: boolean): SpanKind {
+/** The kind that a span states; undefined where it states none that is known. */
+export function statedKindOf(attributes: Attributes): SpanKind | undefined {
   for (const [attribute, kinds] of KINDS) {
-    const value = stringOf(attributes.get(attribute))
-    if (Object.hasOwn(kinds, value)) return kinds[value] as SpanKind
+    const value = stringOf(attributes.get(attribute)).trim().toLowerCase()
+    if (Object.hasOwn(kinds, value)) return kinds[value]
   }
-  if (KIND_ATTRIBUTES.some((attribute) => attributes.has(attribute))) return 'other'
-  if (MODEL_LISTS.some((name) => hasList(attributes, name))) return 'model'
-  const has = (meaning: 'input' | 'output') => ATTRIBUTES[meaning].some((name) => attributes.has(name))
-  return isRoot && (has('input') || has('output')) ? 'chain' : 'other'
+  return TOOL_SIGNS.some((name) => attributes.has(name)) ? 'other' : undefined
+}
+
+/** The kind of a span that states none, judged by what it carries. */
+export function carriedKindOf(attributes: Attributes): SpanKind {
+  if (MODEL_SIGNS.some((name) => attributes.has(name))) return 'model'
+  const carries = (meaning: 'input' | 'output') => !valuesOf(attributes, meaning).next().done
+  return carries('input') || carries('output') ? 'chain' : 'other'
 }
 
 /** The value where it is text, otherwise empty. `String` fails for an object with a member `toString`. */
@@ -166,45 +224,58 @@ export function numberOf(
   return undefined
 }
 
-/** The values with this meaning in the order of the table. A list that is spread over `name.N.…` is put together. */
+/** The values with this meaning in the order of the table. */
 export function* valuesOf(attributes: Attributes, meaning: 'input' | 'output'): Generator<unknown> {
   for (const name of ATTRIBUTES[meaning]) {
     const value = attributes.get(name)
-    if (value !== undefined && value !== null && value !== '') yield value
-    else if (hasList(attributes, name)) yield listOf(attributes, name)
+    if (value !== undefined && value !== null && !(typeof value === 'string' && value.trim() === ''))
+      yield value
   }
 }
 
-/** Attribute → its first parts, where it is spread over several. */
-const FIRST_PARTS = new Map(
-  [...ATTRIBUTES.input, ...ATTRIBUTES.output].map((name) => [
-    name as string,
-    [`${name}.0.role`, `${name}.0.message.role`],
-  ]),
-)
+/** Attributes that frameworks spread. */
+const SPREAD = new Set<string>([...ATTRIBUTES.input, ...ATTRIBUTES.output])
+const PLACE = /^([a-z_]+\.[a-z_]+)\.(\d.*)$/
+/** Names within one attribute. */
+const MAX_NAMES = 12
 
-function hasList(attributes: Attributes, name: string): boolean {
-  return FIRST_PARTS.get(name)?.some((part) => attributes.has(part)) ?? false
+/** A list or object that is being put together. */
+type Spread = Map<string, unknown>
+
+/**
+ * The attributes, with each list that is spread over `name.0.role`, `name.0.message.contents.0.message_content.text` … as one value
+ * of `name`.
+ */
+export function withLists(attributes: Attributes): Attributes {
+  const found = new Map<string, Spread>()
+  for (const [key, value] of attributes) {
+    const [, name, path] = PLACE.exec(key) ?? []
+    if (name === undefined || path === undefined || !SPREAD.has(name) || attributes.has(name)) continue
+    const names = path.split('.', MAX_NAMES + 1)
+    if (names.length > MAX_NAMES) continue
+    const spread = found.get(name) ?? new Map<string, unknown>()
+    found.set(name, spread)
+    put(spread, names, value)
+  }
+  if (found.size === 0) return attributes
+  return new Map([...attributes, ...[...found].map(([name, spread]) => [name, plainOf(spread)] as const)])
 }
 
-const MAX_LIST = 10_000
-
-/** `name.0.role`, `name.0.message.content`, `name.0.message.contents.0.message_content.text` … as messages. */
-function listOf(attributes: Attributes, name: string): unknown[] {
-  const list: unknown[] = []
-  for (let index = 0; index < MAX_LIST; index++) {
-    const short = `${name}.${index}.`
-    const prefix = attributes.has(`${short}role`) ? short : `${short}message.`
-    const role = attributes.get(`${prefix}role`)
-    if (role === undefined) break
-    const parts: unknown[] = []
-    for (let part = 0; part < MAX_LIST; part++) {
-      const text = attributes.get(`${prefix}contents.${part}.message_content.text`)
-      const type = attributes.get(`${prefix}contents.${part}.message_content.type`)
-      if (text === undefined && type === undefined) break
-      if (text !== undefined) parts.push({ type: 'text', text })
-    }
-    list.push({ role, content: attributes.get(`${prefix}content`) ?? parts })
+function put(spread: Spread, names: readonly string[], value: unknown): void {
+  let at = spread
+  for (const name of names.slice(0, -1)) {
+    const next = at.get(name)
+    const inner: Spread = next instanceof Map ? next : new Map()
+    at.set(name, inner)
+    at = inner
   }
-  return list
+  at.set(names.at(-1) as string, value)
+}
+
+/** What was put together, with lists where all names are numbers. Their numbers may have gaps: attributes are limited in number. */
+function plainOf(value: unknown): unknown {
+  if (!(value instanceof Map)) return value
+  const members = [...(value as Spread)].map(([name, member]) => [name, plainOf(member)] as const)
+  if (!members.every(([name]) => /^\d{1,9}$/.test(name))) return Object.fromEntries(members)
+  return members.toSorted(([a], [b]) => Number(a) - Number(b)).map(([, member]) => member)
 }

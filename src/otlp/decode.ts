@@ -51,7 +51,23 @@ const JSON_REQUEST = Type.Object({
 
 /** An empty body is an empty request, as in the binary encoding. */
 function jsonRequest(bytes: Uint8Array): TraceRequest {
-  return bytes.byteLength === 0 ? {} : (validate(JSON_REQUEST, parseBounded(bytes)) as TraceRequest)
+  return bytes.byteLength === 0
+    ? {}
+    : (validate(JSON_REQUEST, parseBounded(bytes, parseAnyText)) as TraceRequest)
+}
+
+const utf8 = new TextDecoder()
+
+/**
+ * Unlike a body of the REST interface, a batch of spans of many conversations may hold text that cannot be stored: it is cleaned where
+ * it is read. Bytes that are no UTF-8 become U+FFFD, as in the binary encoding.
+ */
+function parseAnyText(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(utf8.decode(bytes))
+  } catch {
+    throw new AppError('malformed_json', 'The request body is not valid JSON.')
+  }
 }
 
 /** A message type: field number → type of the message in it. Other fields are skipped. */

@@ -1,129 +1,192 @@
 /**
  * Reads messages out of the shapes in which frameworks record input and output: GenAI conventions, OpenAI chat completions and
- * responses, Vercel AI SDK, LangChain (serialised or plain), Gemini, and plain text. Pure; the cost is linear in the size.
+ * responses, Vercel AI SDK, LangChain and LangGraph (serialised or plain), Gemini, arguments of functions, and plain text. Pure; the
+ * cost is linear in the size.
  */
+import { guessedWords, isPart, isSilent, wordsOf } from './content.rules.ts'
+import { CUT, IS_CUT, readJson } from './cut-json.rules.ts'
+import { isObject, type Members, type Role, roleNamed, roleOf } from './roles.rules.ts'
 
 export interface Message {
-  readonly role: 'user' | 'assistant' | 'other'
+  readonly role: Role | 'other'
   /** Texts of its parts, joined; empty for a message that only calls tools. */
   readonly text: string
+  /** The shape is unknown: the text is the only one in it, or its JSON. */
+  readonly isGuess?: true
 }
 
-const ROLES: ReadonlyMap<string, Message['role']> = new Map([
-  ['user', 'user'],
-  ['human', 'user'],
-  ['assistant', 'assistant'],
-  ['ai', 'assistant'],
-  ['model', 'assistant'],
-  ['HumanMessage', 'user'],
-  ['HumanMessageChunk', 'user'],
-  ['AIMessage', 'assistant'],
-  ['AIMessageChunk', 'assistant'],
-])
-/** Roles that introduce a conversation and are no part of it. */
-const INSTRUCTIONS = new Set(['system', 'developer', 'SystemMessage'])
-/** Members that hold messages or one text, in the order in which they are tried. */
-const LISTS = ['messages', 'choices', 'generations', 'output_messages', 'contents']
-const TEXTS = [
+type Speaker = 'user' | 'assistant'
+
+/** Members that hold messages, in the order in which they are tried. */
+const LISTS = ['message', 'messages', 'choices', 'candidates', 'generations', 'output_messages', 'contents']
+const LISTS_OF: Readonly<Record<Speaker, readonly string[]>> = {
+  user: [...LISTS, 'inputs', 'args', 'kwargs', 'outputs'],
+  assistant: [...LISTS, 'outputs', 'delta', 'args', 'kwargs', 'inputs'],
+}
+
+const ASKED = [
   'input',
   'question',
   'query',
-  'prompt',
+  'user_input',
+  'userInput',
+  'user_message',
+  'userMessage',
+  'user_query',
+]
+const PROMPTS = ['prompt', 'text', 'content', 'message']
+const ANSWERED = [
   'output',
   'answer',
-  'result',
+  'reply',
   'response',
-  'text',
-  'content',
+  'result',
+  'completion',
+  'final_output',
+  'finalOutput',
 ]
+/** Members that hold one text, in the order in which they are tried. */
+const TEXTS_OF: Readonly<Record<Speaker, readonly string[]>> = {
+  user: [...ASKED, ...PROMPTS, ...ANSWERED],
+  assistant: [...ANSWERED, 'text', 'content', 'message', 'refusal', ...ASKED, 'prompt'],
+}
 const MAX_DEPTH = 12
 
 /**
- * The messages of a recorded input or output, without instructions. A plain text is one message of `role`.
- * JSON within a text is read.
+ * The messages of a recorded input or output. A plain text is one message of `role`. JSON within a text is read, also where its end
+ * was cut off. Instructions and tools are among the messages, without their texts.
  */
-export function readMessages(value: unknown, role: 'user' | 'assistant'): Message[] {
+export function readMessages(value: unknown, role: Speaker): Message[] {
+  const json = typeof value === 'string' ? readJson(value) : null
+  const text = typeof value === 'string' && json === null ? quoted(value) : undefined
+  if (text !== undefined && text !== value) return readMessages(text, role)
+  const read = json === null ? value : json.value
   const messages: Message[] = []
-  collect(typeof value === 'string' ? parsed(value) : value, role, messages, 0)
-  return messages
+  collect(read, role, messages, 0)
+  if (json?.isCut) return [...messages, ...lostIn(messages, role)]
+  if (messages.length > 0) return messages
+  const guess = guessedWords(read, role)
+  return guess === null ? [] : [{ role, text: guess, isGuess: true }]
 }
 
-/** The value of JSON text that is a list or an object; otherwise the text. */
-function parsed(text: string): unknown {
-  if (!/^\s*[[{"]/.test(text)) return text
+/** JSON text of one text, or of nothing. */
+function quoted(text: string): string {
+  if (text.trim() === 'null') return ''
+  if (!/^\s*"/.test(text)) return text
   try {
-    return JSON.parse(text)
+    return String(JSON.parse(text))
   } catch {
     return text
   }
 }
 
-type Members = Readonly<Record<string, unknown>>
+/** What was cut off is the end, and there the newest message stands. */
+function lostIn(messages: readonly Message[], role: Speaker): readonly Message[] {
+  const last = messages.findLast(({ role: by, text }) => (by === 'user' || by === 'assistant') && text !== '')
+  return last?.role === role ? [] : [{ role, text: CUT, isGuess: true }]
+}
 
-function collect(value: unknown, role: 'user' | 'assistant', into: Message[], depth: number): void {
+function collect(value: unknown, role: Speaker, into: Message[], depth: number): void {
   if (depth > MAX_DEPTH) return
   if (typeof value === 'string') {
-    if (value.trim() !== '') into.push({ role, text: value })
+    if (value.trim() !== '') into.push({ role, text: wordsOf(value) })
   } else if (Array.isArray(value)) {
-    for (const item of value) collect(item, role, into, depth + 1)
-  } else if (typeof value === 'object' && value !== null) {
+    collectList(value, role, into, depth)
+  } else if (isObject(value)) {
     collectObject(value as Members, role, into, depth)
   }
 }
 
-function collectObject(value: Members, role: 'user' | 'assistant', into: Message[], depth: number): void {
+function collectList(list: readonly unknown[], role: Speaker, into: Message[], depth: number): void {
+  const [first, second] = list
+  // LangGraph takes pairs of a role and a text as messages.
+  const said =
+    list.length === 2 && typeof first === 'string' && typeof second === 'string'
+      ? roleNamed(first)
+      : undefined
+  if (said !== undefined) into.push(messageOf(said, second))
+  else if (list.length > 0 && list.every(isPart)) {
+    const text = wordsOf(list)
+    if (text !== '') into.push({ role, text })
+    else into.push({ role: 'tool', text: '' })
+  } else for (const item of list) collect(item, role, into, depth + 1)
+}
+
+/** The words of a structured content that has no parts. */
+function unknownWords(content: unknown, role: Message['role']): string {
+  const list: readonly unknown[] = Array.isArray(content) ? content : [content]
+  const isUnknown = list.every((item) => isObject(item) && !isPart(item) && !isSilent(item as Members))
+  return isUnknown ? (guessedWords(content, role === 'user' ? 'user' : 'assistant') ?? '') : ''
+}
+
+const messageOf = (role: Message['role'], content: unknown): Message => ({
+  role,
+  text: role === 'instruction' || role === 'tool' ? '' : wordsOf(content) || unknownWords(content, role),
+})
+
+function collectObject(value: Members, role: Speaker, into: Message[], depth: number): void {
   const said = roleOf(value)
-  if (said !== undefined) {
-    if (INSTRUCTIONS.has(said)) return
-    into.push({ role: ROLES.get(said) ?? 'other', text: contentOf(value) })
-    return
-  }
-  // Items of OpenAI’s responses that are no messages: calls of tools and their results.
-  if (typeof value.type === 'string' && value.type !== 'message' && value.type !== 'text') {
-    into.push({ role: 'other', text: '' })
-    return
-  }
-  const inner = [value.message, value.kwargs, ...LISTS.map((name) => value[name])].find(isObject)
-  const texts = TEXTS.map((name) => value[name])
-  const text = texts.find((one) => typeof one === 'string') ?? texts.find(isObject)
-  collect(inner ?? text, role, into, depth + 1)
+  if (said !== undefined) into.push(messageOf(roleNamed(said) ?? 'other', contentOf(value)))
+  else if (isSilent(value)) into.push({ role: 'tool', text: '' })
+  else if (isPart(value)) collectList([value], role, into, depth)
+  else collectMembers(value, role, into, depth)
 }
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
-
-/** The role of a message; undefined for what is no message. LangChain has the class name, or the type. */
-function roleOf(value: Members): string | undefined {
-  if (typeof value.role === 'string') return value.role
-  if (Array.isArray(value.id) && typeof value.id.at(-1) === 'string' && isObject(value.kwargs)) {
-    const name = String(value.id.at(-1))
-    return /Message(?:Chunk)?$/.test(name) ? name : undefined
+/** The messages of the first member that has any. */
+function collectMembers(value: Members, role: Speaker, into: Message[], depth: number): void {
+  for (const name of LISTS_OF[role]) {
+    const member = value[name]
+    const isUnclear = Array.isArray(member) && name === 'args' && member.filter(isText).length > 1
+    if (isObject(member) && !isUnclear && hasFound(member, role, into, depth)) return
   }
-  const { type } = value
-  if (typeof type !== 'string' || !('content' in value || 'data' in value)) return undefined
-  return ROLES.has(type) || type === 'system' || type === 'tool' ? type : undefined
+  for (const name of TEXTS_OF[role]) {
+    const member = value[name]
+    // In what is left of a cut object the role of its text may be missing.
+    if (isCut(value) && !ASKED.includes(name) && role === 'user' && isText(member)) continue
+    if ((isText(member) || isObject(member)) && hasFound(nested(member), role, into, depth)) return
+  }
 }
 
-function contentOf(value: Members): string {
+const isText = (value: unknown): value is string => typeof value === 'string'
+const isCut = (value: Members): boolean => (value as { [IS_CUT]?: boolean })[IS_CUT] === true
+
+function hasFound(member: unknown, role: Speaker, into: Message[], depth: number): boolean {
+  const before = into.length
+  collect(member, role, into, depth + 1)
+  return into.slice(before).some((message) => message.role !== 'instruction')
+}
+
+/** A text that is JSON of messages, as that; any other text as it is. */
+function nested(member: unknown): unknown {
+  const read = isText(member) ? readJson(member)?.value : undefined
+  return holdsMessages(read) ? read : member
+}
+
+function holdsMessages(value: unknown): boolean {
+  if (Array.isArray(value))
+    return value.some((item) => isObject(item) && roleOf(item as Members) !== undefined)
+  if (!isObject(value)) return false
+  const members = value as Members
+  return (
+    roleOf(members) !== undefined ||
+    LISTS.some((name) => Array.isArray(members[name]) && holdsMessages(members[name]))
+  )
+}
+
+function contentOf(value: Members): unknown {
   const inner = [value.kwargs, value.data].find(isObject) as Members | undefined
   const members = inner ?? value
-  return partsText(members.content ?? members.parts ?? members.text ?? '')
-}
-
-/** Parts that are read, by type; parts without a type have `text`. */
-const TEXT_PARTS = new Set(['text', 'output_text', 'input_text'])
-
-function partsText(content: unknown): string {
-  if (typeof content === 'string') return content
-  if (!Array.isArray(content)) return isObject(content) ? partText(content as Members) : ''
-  return content
-    .map((part) => (typeof part === 'string' ? part : isObject(part) ? partText(part as Members) : ''))
-    .filter((text) => text !== '')
-    .join('\n')
-}
-
-function partText({ type, text, content }: Members): string {
-  if (type !== undefined && !(TEXT_PARTS as ReadonlySet<unknown>).has(type)) return ''
-  return typeof text === 'string' ? text : typeof content === 'string' ? content : ''
+  const contents = [
+    members.content,
+    members.parts,
+    members.text,
+    members.contents,
+    members.refusal,
+    members.output,
+  ]
+  return (
+    contents.find((one) => (isText(one) ? one !== '' : isObject(one) && Object.keys(one).length > 0)) ?? ''
+  )
 }
 
 /** What the user said last, and whether the input goes on behind it. */
@@ -132,20 +195,23 @@ export interface Question {
   /** How many messages of the user there are. */
   readonly asked: number
   readonly continues: boolean
+  readonly isGuess: boolean
 }
 
 /** @returns undefined where the user said nothing */
 export function questionOf(messages: readonly Message[]): Question | undefined {
-  const last = messages.findLastIndex(({ role, text }) => role === 'user' && text.trim() !== '')
+  const spoken = messages.filter(({ role }) => role !== 'instruction')
+  const last = spoken.findLastIndex(({ role, text }) => role === 'user' && text.trim() !== '')
   if (last === -1) return undefined
   return {
-    text: messages[last]!.text,
-    asked: messages.filter(({ role }) => role === 'user').length,
-    continues: last < messages.length - 1,
+    text: spoken[last]!.text,
+    asked: spoken.filter(({ role }) => role === 'user').length,
+    continues: last < spoken.length - 1,
+    isGuess: spoken[last]!.isGuess === true,
   }
 }
 
-/** The last thing that the assistant said. */
-export function answerOf(messages: readonly Message[]): string | undefined {
-  return messages.findLast(({ role, text }) => role === 'assistant' && text.trim() !== '')?.text
+/** The last message of the assistant that has words. */
+export function answerOf(messages: readonly Message[]): Message | undefined {
+  return messages.findLast(({ role, text }) => role === 'assistant' && text.trim() !== '')
 }

@@ -113,6 +113,8 @@ export interface KeptSpan {
   /** The input goes on behind the question: a tool or the agent has answered it already. */
   readonly continues?: true
   readonly answer?: string
+  /** Words that count where no other span of the turn has any: of a payload of an unknown shape, or of a step whose kind is unknown. */
+  readonly guessed?: { readonly question?: string; readonly answer?: string }
   readonly model?: { readonly provider?: string; readonly name?: string }
   readonly usage?: { readonly inputTokens?: number; readonly outputTokens?: number }
   readonly feedback?: readonly SpanFeedback[]

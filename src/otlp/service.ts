@@ -55,7 +55,7 @@ export function createTraces(deps: TracesDeps, applications: Pick<Applications, 
       const input = { ...body, applicationId, version, settings }
       const read = await deps.requestWork.run(work, input, traceLoad(organizationId, body))
       const rejection = await store(deps, principal, read)
-      count(read.spans, rejection.spans)
+      count(read, rejection.spans)
       return rejection
     },
   }
@@ -69,17 +69,30 @@ async function store(deps: TracesDeps, principal: AgentPrincipal, read: ReadTrac
   const taken = pieces.length === 0 ? new Set<string>() : await insertPieces(deps.sql, principal, pieces)
   const full = read.pieces.filter(({ traceId }) => !taken.has(traceId))
   const spans = read.rejected + full.reduce((sum, piece) => sum + piece.count, 0)
-  return { spans, message: read.reason ?? (full.length > 0 ? TOO_LARGE : '') }
+  return { spans, message: read.reason ?? (full.length > 0 ? TOO_LARGE : wordlessMessage(read)) }
 }
 
-function createCount({ metrics }: TracesDeps): (spans: number, rejected: number) => void {
+/** Empty where every span with input or output has words. Those of tools, HTTP and databases need none. */
+function wordlessMessage({ wordless, ignored: { no_words } }: ReadTraces): string {
+  if (wordless === null) return ''
+  const which = no_words === 1 ? `span ${wordless}` : `${no_words} spans, such as ${wordless},`
+  return `no message of a person or an agent was found in the input or output of ${which}`
+}
+
+function createCount({ metrics }: TracesDeps): (read: ReadTraces, rejected: number) => void {
   const counter = counterOf(metrics, {
     name: 'earshot_otlp_spans_total',
-    help: 'OpenTelemetry spans by outcome: accepted, rejected',
-    labelNames: ['outcome'],
+    help:
+      'OpenTelemetry spans by outcome: accepted, rejected, or ignored, because nothing of them becomes a message. Reasons of ignored ' +
+      'ones: tool, no_words (input or output without readable messages), no_content (neither)',
+    labelNames: ['outcome', 'reason'],
   })
-  return (spans, rejected) => {
-    counter.inc({ outcome: 'accepted' }, spans - rejected)
+  return ({ spans, ignored }, rejected) => {
+    const reasons = Object.entries(ignored)
+    const unused = reasons.reduce((sum, [, number]) => sum + number, 0)
+    counter.inc({ outcome: 'accepted' }, Math.max(0, spans - rejected - unused))
     counter.inc({ outcome: 'rejected' }, rejected)
+    for (const [reason, number] of reasons)
+      if (number > 0) counter.inc({ outcome: 'ignored', reason }, number)
   }
 }

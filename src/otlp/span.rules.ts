@@ -3,52 +3,79 @@
  *
  * A span is judged alone, so the result does not depend on which spans come with it.
  */
-import { isStorableText } from '../platform/validation/json.ts'
-import { type Attributes, kindOf, numberOf, stringOf, textOf, valuesOf } from './attributes.rules.ts'
-import { answerOf, type Message, questionOf, readMessages } from './messages.rules.ts'
+import { toStorableText } from '../platform/validation/json.ts'
 import {
-  type AnyValue,
+  type Attributes,
+  carriedKindOf,
+  type Meaning,
+  numberOf,
+  statedKindOf,
+  stringOf,
+  textOf,
+  valuesOf,
+  withLists,
+} from './attributes.rules.ts'
+import { answerOf, questionOf } from './messages.rules.ts'
+import {
   type KeptSpan,
-  type KeyValue,
   MAX_NAME,
   MAX_TEXT,
-  type SentId,
   type SentSpan,
-  type SentTime,
   type SpanFeedback,
+  type SpanKind,
 } from './model.ts'
+import { messagesOf, type SpanMessages } from './span-messages.rules.ts'
+import { attributesOf, compact, idOf, isAbsent, microseconds, objectsOf } from './values.rules.ts'
+
+/**
+ * Why nothing of a span becomes a message: `tool`, what it carries is of a tool, an embedding or the like; `no_words`, it carries input or
+ * output in which no words were found; `no_content`, it carries neither.
+ */
+export type Ignored = 'tool' | 'no_words' | 'no_content'
+
+/** What a span is for its conversation. */
+export interface SpanReading {
+  /** 16 hexadecimal digits. */
+  readonly id: string
+  /** Null: no conversation needs it. */
+  readonly kept: KeptSpan | null
+  /** Set where it has no words. It may be kept all the same, for its session, its person, or as the root of its trace. */
+  readonly ignored?: Ignored
+}
 
 /** A refused span: why, for the sender. */
 export interface Refused {
   readonly refused: string
 }
 
-/** @returns null for a span that no conversation needs */
-export function readSpan(span: SentSpan, resource: Attributes): KeptSpan | Refused | null {
+export function readSpan(span: SentSpan, resource: Attributes): SpanReading | Refused {
   const traceId = idOf(span.traceId, 16)
   const id = idOf(span.spanId, 8)
   if (traceId === null || id === null) return { refused: 'a span has no valid trace id and span id' }
   const start = microseconds(span.startTimeUnixNano)
   const end = microseconds(span.endTimeUnixNano)
   if (start === null || end === null) return { refused: `span ${id} has no valid start and end` }
-  const attributes = attributesOf(span.attributes)
+  const attributes = withLists(attributesOf(span.attributes))
   const parent = idOf(span.parentSpanId, 8)
   if (parent === null && !isAbsent(span.parentSpanId)) return { refused: `span ${id} has no valid parent` }
-  const kind = kindOf(attributes, parent === null)
+  const { ignored, ...content } = contentOf(span, attributes, parent === null)
   const kept: KeptSpan = compact({
     traceId,
     id,
     parent: parent ?? undefined,
-    kind,
     start,
     end: Math.max(start, end),
     ...whoAndWhere(attributes, resource),
-    ...(kind === 'other' ? {} : saidIn(span, attributes)),
+    ...content,
     feedback: feedbackOf(span, end),
   })
   const wrong = whyRefused(kept)
   if (wrong !== null) return { refused: `span ${id}: ${wrong}` }
-  return isNeeded(kept) ? kept : null
+  return compact({
+    id,
+    kept: isNeeded(kept) ? kept : null,
+    ignored: kept.feedback === undefined ? ignored : undefined,
+  })
 }
 
 /** Roots are needed for knowing when their trace is complete. */
@@ -63,18 +90,19 @@ function isNeeded({ parent, kind, session, feedback, user }: KeptSpan): boolean 
 }
 
 function whoAndWhere(attributes: Attributes, resource: Attributes) {
-  const userId = textOf(attributes, 'userId')
+  const userId = clean(textOf(attributes, 'userId'))
+  const text = (meaning: Meaning, of = attributes) => clean(textOf(of, meaning))
   const either = (meaning: 'environment' | 'release' | 'agentVersion') =>
-    textOf(attributes, meaning) ?? textOf(resource, meaning)
+    text(meaning) ?? text(meaning, resource)
   return {
-    session: textOf(attributes, 'session'),
+    session: text('session'),
     user:
       userId === undefined
         ? undefined
         : compact({
             id: userId,
-            name: textOf(attributes, 'userName'),
-            email: textOf(attributes, 'userEmail'),
+            name: text('userName'),
+            email: text('userEmail'),
           }),
     environment: either('environment'),
     release: either('release'),
@@ -82,67 +110,74 @@ function whoAndWhere(attributes: Attributes, resource: Attributes) {
   }
 }
 
-function saidIn(span: SentSpan, attributes: Attributes) {
-  const input = [...messagesIn(attributes, 'input')]
-  const inEvents = messagesOfEvents(span)
-  const question = questionOf(input.length > 0 ? input : inEvents.input)
-  const answer = answerOf([...messagesIn(attributes, 'output')]) ?? answerOf(inEvents.output)
-  const provider = textOf(attributes, 'provider')
-  const name = textOf(attributes, 'model')
-  const { inputTokens, outputTokens } = usageOf(attributes)
-  const usage = compact({ inputTokens, outputTokens })
-  const model = compact({ provider, name })
+/**
+ * The text as it can be stored, because one broken character, such as half of an emoji that was cut, is to cost no more than itself.
+ * Undefined where nothing remains.
+ */
+function clean(text: string | undefined): string | undefined {
+  const storable = text === undefined ? '' : toStorableText(text)
+  return storable.trim() === '' ? undefined : storable
+}
+
+type Content = Partial<KeptSpan> & { readonly kind: SpanKind; readonly ignored?: Ignored }
+
+function contentOf(span: SentSpan, attributes: Attributes, isRoot: boolean): Content {
+  const stated = statedKindOf(attributes)
+  if (stated === 'other') return { kind: 'other', ignored: carries(attributes) ? 'tool' : 'no_content' }
+  const read = messagesOf(span, attributes)
+  const kind = stated ?? (read.isFromEvents ? 'model' : carriedKindOf(attributes))
+  if (kind === 'other') return { kind, ignored: 'no_content' }
+  const question = questionOf(read.input)
+  const answer = answerOf(read.output)
+  // What a step within a trace carries may be anything. Its words count where nothing else has any.
+  const isStep = stated === undefined && kind === 'chain' && !isRoot
+  const [asked, replied] = [clean(question?.text), clean(answer?.text)]
+  const isGuess = {
+    question: isStep || question?.isGuess === true,
+    answer: isStep || answer?.isGuess === true,
+  }
+  const guessed = compact({
+    question: isGuess.question ? asked : undefined,
+    answer: isGuess.answer ? replied : undefined,
+  })
   return {
-    question: question?.text,
+    kind,
+    question: isGuess.question ? undefined : asked,
     asked: question?.asked,
     continues: question?.continues || undefined,
-    answer,
+    answer: isGuess.answer ? undefined : replied,
+    guessed: Object.keys(guessed).length > 0 ? guessed : undefined,
+    ...modelOf(attributes),
+    ignored: asked === undefined && replied === undefined ? whyWordless(read) : undefined,
+  }
+}
+
+/** Steps between tools have no words. Messages of a role that is not known do, and are lost. */
+function whyWordless({ input, output }: SpanMessages): Ignored {
+  const read = [...input, ...output]
+  if (read.length === 0) return 'no_content'
+  return read.some(({ role, text }) => role === 'other' && text.trim() !== '') ? 'no_words' : 'tool'
+}
+
+/** Whether a span has input or output with any content. */
+function carries(attributes: Attributes): boolean {
+  return [...valuesOf(attributes, 'input'), ...valuesOf(attributes, 'output')].some(
+    (value) =>
+      !/^[\s[\]{}",:]*$|^\s*null\s*$/.test(typeof value === 'string' ? value : JSON.stringify(value)),
+  )
+}
+
+function modelOf(attributes: Attributes) {
+  const model = compact({
+    provider: clean(textOf(attributes, 'provider')),
+    name: clean(textOf(attributes, 'model')),
+  })
+  const { inputTokens, outputTokens } = usageOf(attributes)
+  const usage = compact({ inputTokens, outputTokens })
+  return {
     model: Object.keys(model).length > 0 ? model : undefined,
     usage: Object.keys(usage).length > 0 ? usage : undefined,
   }
-}
-
-/** The messages of the first attribute that has any. */
-function messagesIn(attributes: Attributes, meaning: 'input' | 'output'): readonly Message[] {
-  for (const value of valuesOf(attributes, meaning)) {
-    const messages = readMessages(value, meaning === 'input' ? 'user' : 'assistant')
-    if (messages.some(({ text }) => text.trim() !== '')) return messages
-  }
-  return []
-}
-
-/** Older GenAI conventions record one event for each message, or one event with all of them. */
-const EVENT_ROLES: Readonly<Record<string, Message['role']>> = {
-  'gen_ai.user.message': 'user',
-  'gen_ai.assistant.message': 'assistant',
-  'gen_ai.tool.message': 'other',
-}
-
-function messagesOfEvents({ events }: SentSpan): { input: Message[]; output: Message[] } {
-  const input: Message[] = []
-  const output: Message[] = []
-  for (const event of objectsOf(events)) {
-    const { name } = event
-    if (typeof name !== 'string' || !name.startsWith('gen_ai.')) continue
-    const attributes = attributesOf(event.attributes)
-    const role = EVENT_ROLES[name]
-    const content = attributes.get('content') ?? attributes.get('message')
-    if (role !== undefined) {
-      const text = readMessages(content, 'user')[0]?.text ?? ''
-      input.push({ role, text })
-    } else if (name === 'gen_ai.choice') {
-      addTo(output, readMessages(content, 'assistant'))
-    } else {
-      addTo(input, messagesIn(attributes, 'input'))
-      addTo(output, messagesIn(attributes, 'output'))
-    }
-  }
-  return { input, output }
-}
-
-/** A call with a million arguments overflows the stack, so `push(...more)` fails for a long list. */
-function addTo(list: Message[], more: readonly Message[]): void {
-  for (const message of more) list.push(message)
 }
 
 function usageOf(attributes: Attributes) {
@@ -184,9 +219,8 @@ function feedbackOf({ events }: SentSpan, end: number): readonly SpanFeedback[] 
     const label = stringOf(attributes.get('gen_ai.evaluation.score.label')).toLowerCase()
     const score = attributes.get('gen_ai.evaluation.score.value')
     const scored = typeof score === 'number' ? (score > 0 ? 'positive' : 'negative') : undefined
-    const comment = attributes.get('gen_ai.evaluation.explanation')
+    const said = clean(stringOf(attributes.get('gen_ai.evaluation.explanation')))
     const rating = (Object.hasOwn(LABELS, label) ? LABELS[label] : undefined) ?? scored
-    const said = typeof comment === 'string' && comment.trim() !== '' ? comment : undefined
     if (rating === undefined && said === undefined) return []
     return [compact({ at: microseconds(event.timeUnixNano) ?? end, rating, comment: said })]
   })
@@ -198,89 +232,15 @@ function whyRefused(span: KeptSpan): string | null {
   const names = { session, user: user?.id, environment, release, agentVersion }
   for (const [member, text] of Object.entries({ ...names, name: user?.name, email: user?.email, ...model }))
     if (text !== undefined && text.length > MAX_NAME) return `${member} has more than ${MAX_NAME} characters`
-  const texts = [span.question, span.answer, ...(span.feedback ?? []).map(({ comment }) => comment)]
+  const { guessed } = span
+  const texts = [
+    span.question,
+    span.answer,
+    guessed?.question,
+    guessed?.answer,
+    ...(span.feedback ?? []).map(({ comment }) => comment),
+  ]
   if (texts.some((text) => text !== undefined && text.length > MAX_TEXT))
     return `a message has more than ${MAX_TEXT} characters`
-  const all = [...Object.values(names), user?.name, user?.email, model?.name, model?.provider, ...texts]
-  return all.every((text) => text === undefined || isStorableText(text)) ? null : 'a text cannot be stored'
-}
-
-const HEX = /^[0-9a-f]+$/i
-const NULL_ID = /^0*$/
-
-/**
- * An id of `bytes` bytes as hexadecimal text; null where it is absent or invalid. The binary encoding has bytes. The JSON encoding has
- * hexadecimal text, but is not checked against a schema here, so it may hold anything.
- */
-function idOf(id: SentId, bytes: number): string | null {
-  const text = hexOf(id, bytes)
-  return text.length === 2 * bytes && HEX.test(text) && !NULL_ID.test(text) ? text.toLowerCase() : null
-}
-
-/** The text of an id; empty where it is none. */
-function hexOf(id: SentId, bytes: number): string {
-  if (typeof id === 'string') return id
-  return id instanceof Uint8Array && id.length === bytes ? Buffer.from(id).toString('hex') : ''
-}
-
-/** Whether a span has no parent: the id is missing, empty or zero. */
-function isAbsent(id: SentId): boolean {
-  if (id === null || id === undefined) return true
-  return typeof id === 'string'
-    ? NULL_ID.test(id)
-    : id instanceof Uint8Array && id.every((byte) => byte === 0)
-}
-
-/** The year 2200. Later times do not fit PostgreSQL’s and ours alike. */
-const MAX_MICROSECONDS = 7_258_118_400_000_000
-
-/** Microseconds since 1970; null where it is no time. */
-function microseconds(time: SentTime): number | null {
-  const value = Math.floor((numberIn(time) ?? Number.NaN) / 1_000)
-  return Number.isSafeInteger(value) && value > 0 && value < MAX_MICROSECONDS ? value : null
-}
-
-/**
- * The number of a member; undefined where it has none. `Number` fails for objects with a member `toString`. An object with a function
- * is from the binary decoder, because JSON has none.
- */
-function numberIn(value: unknown): number | undefined {
-  if (typeof value === 'number' || typeof value === 'string') return Number(value)
-  if (typeof value !== 'object' || value === null || !('toNumber' in value)) return undefined
-  return typeof value.toNumber === 'function' ? value.toNumber() : undefined
-}
-
-/** The objects of a list. The JSON encoding is not checked against a schema, so it may hold anything. */
-export function objectsOf<T extends object>(list: readonly T[] | null | undefined): readonly T[] {
-  if (!Array.isArray(list)) return []
-  return (list as readonly (T | null)[]).filter((one): one is T => typeof one === 'object' && one !== null)
-}
-
-export function attributesOf(list: readonly KeyValue[] | null | undefined): Attributes {
-  const attributes = new Map<string, unknown>()
-  for (const { key, value } of objectsOf(list))
-    if (typeof key === 'string') attributes.set(key, plain(value, 0))
-  return attributes
-}
-
-const MAX_DEPTH = 20
-
-function plain(value: AnyValue | null | undefined, depth: number): unknown {
-  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return undefined
-  if (typeof value.stringValue === 'string') return value.stringValue
-  const number = numberIn(value.intValue) ?? numberIn(value.doubleValue)
-  if (number !== undefined) return number
-  if (typeof value.boolValue === 'boolean') return value.boolValue
-  if (Array.isArray(value.arrayValue?.values))
-    return value.arrayValue.values.map((one: AnyValue) => plain(one, depth + 1))
-  if (!Array.isArray(value.kvlistValue?.values)) return undefined
-  const members = objectsOf<KeyValue>(value.kvlistValue.values).filter(({ key }) => typeof key === 'string')
-  return Object.fromEntries(members.map(({ key, value: one }) => [key, plain(one, depth + 1)]))
-}
-
-/** The object without its undefined members. */
-export function compact<T extends object>(value: T): T {
-  const result: Partial<T> = {}
-  for (const name in value) if (value[name] !== undefined) result[name] = value[name]
-  return result as T
+  return null
 }

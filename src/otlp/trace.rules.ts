@@ -11,7 +11,7 @@
  */
 import type { AppendEvent, Context, Participant } from '../agents/model.ts'
 import { type KeptSpan, MAX_TRACE_SPANS } from './model.ts'
-import { compact } from './span.rules.ts'
+import { compact } from './values.rules.ts'
 
 /** The part of a session that a trace adds, as the members of an append request. */
 export interface SessionPart {
@@ -28,6 +28,12 @@ export interface SessionPart {
 interface Turn {
   readonly outer: readonly KeptSpan[]
   readonly within: readonly KeptSpan[]
+}
+
+/** A span that has the question or the answer of a turn, and its text. */
+interface Words {
+  readonly span: KeptSpan
+  readonly text: string
 }
 
 /** The ids of the messages of a turn, for feedback that comes another way. `spanId` is that of its outermost span. */
@@ -77,7 +83,8 @@ function turnsOf(all: readonly KeptSpan[]): readonly Turn[] {
   const speaking = all.filter(
     ({ kind, question, answer }) => kind !== 'other' && (question ?? answer) !== undefined,
   )
-  const candidates = agents.length > 0 ? agents : speaking
+  const guessed = all.filter((span) => span.guessed !== undefined)
+  const candidates = [agents, speaking, guessed].find((spans) => spans.length > 0) ?? []
   const turns: { outer: KeptSpan[]; within: readonly KeptSpan[] }[] = []
   for (const outer of candidates.filter((span) => !candidates.some((other) => isWithin(span, other)))) {
     const within = all.filter((span) => span.kind !== 'other' && isWithin(span, outer))
@@ -114,21 +121,34 @@ function goesOn(before: Turn, next: Turn): boolean {
   if (asked === undefined) return true
   const earlier = questionIn(before)
   if (earlier === undefined) return false
-  const same = asked.question === earlier.question && asked.asked === earlier.asked
+  const same = asked.text === earlier.text && asked.span.asked === earlier.span.asked
   return same && sessionIn(before) === sessionIn(next)
 }
 
-/** The first span with a question. The outermost spans stand before the model calls within them. */
-function questionIn({ outer, within }: Turn): KeptSpan | undefined {
-  return [...outer, ...within].find(({ question }) => question !== undefined)
+/**
+ * The first span with a question. The outermost spans stand before the model calls within them. A guess counts where no span has read
+ * words.
+ */
+function questionIn({ outer, within }: Turn): Words | undefined {
+  const all = [...outer, ...within]
+  const span = all.find(({ question }) => question !== undefined)
+  if (span !== undefined) return { span, text: span.question as string }
+  const guess = all.find(({ guessed }) => guessed?.question !== undefined)
+  return guess && { span: guess, text: guess.guessed?.question as string }
 }
 
-/** The span with the final answer: the last outermost one, or else the model call that ended last. */
-function answerIn({ outer, within }: Turn): KeptSpan | undefined {
-  const last = outer.findLast(({ answer }) => answer !== undefined)
-  if (last !== undefined) return last
-  const answers = within.filter(({ answer }) => answer !== undefined)
-  return answers.toSorted((a, b) => a.end - b.end).at(-1)
+/** The span with the final answer: the last outermost one, or else the model call that ended last. Guesses count as in questions. */
+function answerIn({ outer, within }: Turn): Words | undefined {
+  for (const textOf of [(span: KeptSpan) => span.answer, (span: KeptSpan) => span.guessed?.answer]) {
+    const span =
+      outer.findLast((one) => textOf(one) !== undefined) ??
+      within
+        .filter((one) => textOf(one) !== undefined)
+        .toSorted((a, b) => a.end - b.end)
+        .at(-1)
+    if (span !== undefined) return { span, text: textOf(span) as string }
+  }
+  return undefined
 }
 
 function sessionIn({ outer, within }: Turn): string | undefined {
@@ -168,14 +188,14 @@ function eventsOf(turn: Turn, all: readonly KeptSpan[], userId: string | undefin
   const answers = answerIn(turn)
   const events: AppendEvent[] = []
   // A turn that only goes on behind a known question repeats it: its trace is the next step of a loop over tools.
-  if (asks !== undefined && !asks.continues)
+  if (asks !== undefined && !asks.span.continues)
     events.push(
       compact({
         externalEventId: questionId(traceId, id),
         type: 'user_message',
         occurredAt: momentOf(start),
         participantExternalId: userId,
-        content: asks.question,
+        content: asks.text,
         trace: { traceId, spanId: id },
       }),
     )
@@ -184,7 +204,7 @@ function eventsOf(turn: Turn, all: readonly KeptSpan[], userId: string | undefin
   return [...events, ...feedbackIn(turn, all, userId)]
 }
 
-function responseOf(turn: Turn, answers: KeptSpan): AppendEvent {
+function responseOf(turn: Turn, { span: answers, text }: Words): AppendEvent {
   const { traceId, id, start } = turn.outer[0] as KeptSpan
   const end = Math.max(...turn.outer.map((span) => span.end))
   const models = turn.within.filter(({ kind }) => kind === 'model')
@@ -202,7 +222,7 @@ function responseOf(turn: Turn, answers: KeptSpan): AppendEvent {
     externalEventId: answerId(traceId, id),
     type: 'assistant_message',
     occurredAt: momentOf(end),
-    content: answers.answer,
+    content: text,
     model: Object.keys(model).length > 0 ? model : undefined,
     usage,
     trace: { traceId, spanId: id },

@@ -10,7 +10,8 @@ import { join, sizeOf } from '../platform/concurrency/parts.ts'
 import type { Load, Spend, Work } from '../platform/concurrency/work.ts'
 import { decodeRequest, type Encoding } from './decode.ts'
 import type { KeptSpan, SpanFeedback, TraceRequest } from './model.ts'
-import { attributesOf, compact, objectsOf, readSpan } from './span.rules.ts'
+import { type Ignored, readSpan } from './span.rules.ts'
+import { attributesOf, compact, objectsOf } from './values.rules.ts'
 
 export interface TraceInput extends SettingsVersion {
   readonly parts: Uint8Array[]
@@ -37,6 +38,10 @@ export interface ReadTraces {
   readonly rejected: number
   /** Why the first rejected span was refused. */
   readonly reason: string | null
+  /** Spans of which nothing becomes a message. */
+  readonly ignored: Readonly<Record<Ignored, number>>
+  /** The first span with input or output without words: its sender has to know, and no other spans are missed. Null: there is none. */
+  readonly wordless: string | null
 }
 
 /** Units of about 10 ns, measured with recorded traces (bench/otlp.ts). */
@@ -73,6 +78,8 @@ function readRequest(
   let spans = 0
   let rejected = 0
   let reason: string | null = null
+  let wordless: string | null = null
+  const ignored = { tool: 0, no_words: 0, no_content: 0 }
   const refuse = (why: string) => {
     rejected++
     reason ??= why
@@ -82,16 +89,19 @@ function readRequest(
     for (const sent of objectsOf(scopeSpans).flatMap((scope) => objectsOf(scope.spans))) {
       spans++
       spend(UNITS_PER_SPAN)
-      const span = readSpan(sent, of)
-      if (span === null) continue
-      if ('refused' in span) refuse(span.refused)
-      else if (isBlocked(span, settings.allowedEnvironments))
-        refuse(`the environment ${span.environment ?? '(none)'} is not allowed for this application`)
-      else kept.push(redacted(span, settings.captureContent, redactor))
+      const reading = readSpan(sent, of)
+      if ('refused' in reading) refuse(reading.refused)
+      else if (reading.kept !== null && isBlocked(reading.kept, settings.allowedEnvironments))
+        refuse(`the environment ${reading.kept.environment ?? '(none)'} is not allowed for this application`)
+      else {
+        if (reading.kept !== null) kept.push(redacted(reading.kept, settings.captureContent, redactor))
+        if (reading.ignored !== undefined) ignored[reading.ignored]++
+        if (reading.ignored === 'no_words') wordless ??= reading.id
+      }
     }
   }
   const pieces = [...Map.groupBy(kept, ({ traceId }) => traceId)].map(([traceId, of]) => pieceOf(traceId, of))
-  return { pieces, spans, rejected, reason }
+  return { pieces, spans, rejected, reason, ignored, wordless }
 }
 
 /** Settings with environments refuse all others, as ingestion does. */
@@ -127,6 +137,12 @@ function redacted(span: KeptSpan, captures: boolean, redactor: Redactor): KeptSp
     ...span,
     question: text('content', span.question),
     answer: text('content', span.answer),
+    guessed:
+      span.guessed &&
+      compact({
+        question: text('content', span.guessed.question),
+        answer: text('content', span.guessed.answer),
+      }),
     user: span.user && {
       ...compact({ name: name('displayName', span.user.name), email: name('email', span.user.email) }),
       id: span.user.id,

@@ -77,9 +77,19 @@ import {
 } from '../../src/meetings/url-clean.rules.ts'
 import { isBelow, parameterOf, segmentsOf } from '../../src/meetings/url-parts.rules.ts'
 import { accepts } from '../../src/metadata/rules.ts'
-import { kindOf, numberOf, textOf as textOfAttribute, valuesOf } from '../../src/otlp/attributes.rules.ts'
+import {
+  carriedKindOf,
+  numberOf,
+  statedKindOf,
+  textOf as textOfAttribute,
+  valuesOf,
+  withLists,
+} from '../../src/otlp/attributes.rules.ts'
+import { guessedWords, wordsOf } from '../../src/otlp/content.rules.ts'
+import { readJson } from '../../src/otlp/cut-json.rules.ts'
 import { readMessages } from '../../src/otlp/messages.rules.ts'
-import { attributesOf, readSpan } from '../../src/otlp/span.rules.ts'
+import { readSpan } from '../../src/otlp/span.rules.ts'
+import { attributesOf } from '../../src/otlp/values.rules.ts'
 import { createEraser } from '../../src/people/erasure.rules.ts'
 import { decideCompany } from '../../src/people/rules.ts'
 import { splitCommandLine } from '../../src/platform/lifecycle/command-line.ts'
@@ -800,9 +810,15 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     trimmed: { length: FORM, read: (text) => trimmed({ a: text, [text]: text }) },
   },
   'otlp/attributes.rules.ts': {
-    kindOf: {
+    carriedKindOf: { length: TRACE_TEXT, read: (text) => carriedKindOf(new Map([['input.value', text]])) },
+    statedKindOf: {
       length: TRACE_TEXT,
-      read: (text) => kindOf(new Map([['gen_ai.operation.name', text]]), true),
+      read: (text) => statedKindOf(new Map([['gen_ai.operation.name', text]])),
+    },
+    withLists: {
+      length: TRACE_TEXT,
+      starts: ['', 'gen_ai.prompt.', 'gen_ai.prompt.0.', 'a.'],
+      read: (text) => withLists(new Map([[text, text]])),
     },
     numberOf: {
       length: TRACE_TEXT,
@@ -818,6 +834,20 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       read: (text) => [...valuesOf(new Map([['gen_ai.input.messages', text]]), 'input')],
     },
   },
+  'otlp/content.rules.ts': {
+    guessedWords: {
+      length: TRACE_TEXT,
+      read: (text) => guessedWords({ [text]: text, data: `data:${text}` }, 'user'),
+    },
+    wordsOf: {
+      length: TRACE_TEXT,
+      starts: ['', '[{"type":"text","text":"', '[{"type":"image","data":"data:', '{"'],
+      read: (text) => [wordsOf(text), wordsOf([{ type: text, text, format: text, data: `data:${text}` }])],
+    },
+  },
+  'otlp/cut-json.rules.ts': {
+    readJson: { length: TRACE_TEXT, starts: ['', '["', '{"a":"', '{"a":', '[{', '["\\'], read: readJson },
+  },
   'otlp/messages.rules.ts': {
     readMessages: {
       length: TRACE_TEXT,
@@ -825,11 +855,13 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       read: (text) => readMessages(text, 'user'),
     },
   },
-  'otlp/span.rules.ts': {
+  'otlp/values.rules.ts': {
     attributesOf: {
       length: TRACE_TEXT,
       read: (text) => attributesOf([{ key: text, value: { stringValue: text } }]),
     },
+  },
+  'otlp/span.rules.ts': {
     readSpan: {
       length: TRACE_TEXT,
       read: (text) =>
@@ -1046,7 +1078,12 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'findings/finding.rules.ts': ['versionOf'],
   'otlp/attributes.rules.ts': ['stringOf'],
   'otlp/messages.rules.ts': ['answerOf', 'questionOf'],
-  'otlp/span.rules.ts': ['compact', 'objectsOf'],
+  // Of values that were parsed; `wordsOf` and `readMessages` hand them on.
+  'otlp/content.rules.ts': ['isPart', 'isSilent'],
+  // `readSpan` hands spans on.
+  'otlp/span-messages.rules.ts': ['messagesOf'],
+  'otlp/roles.rules.ts': ['isObject', 'roleNamed', 'roleOf'],
+  'otlp/values.rules.ts': ['compact', 'idOf', 'isAbsent', 'microseconds', 'objectsOf'],
   // Spans that were read, whose texts are bounded.
   'otlp/trace.rules.ts': ['answerId', 'joined', 'questionId', 'sessionsOf'],
   'people/rules.ts': ['personDraft'],

@@ -224,7 +224,6 @@ describe('partial success', () => {
     ['an id that is no text', { traceId: { length: 200_000_000 } }],
     ['no start', { startTimeUnixNano: '0' }],
     ['a text that is too long', { attributes: keyValues(turn('x'.repeat(MAX_TEXT + 1))) }],
-    ['a text that cannot be stored', { attributes: keyValues(turn('a\u0000b')) }],
     [
       'an id that is too long',
       { attributes: keyValues(turn('a', 'b', { 'gen_ai.conversation.id': 'x'.repeat(513) })) },
@@ -244,6 +243,29 @@ describe('partial success', () => {
       'Where is it?',
       'Here.',
     ])
+  })
+
+  test('a span whose words are missed is named without being rejected, and those of tools are not', async () => {
+    const own = await openAgent(server)
+    const lost = { 'gen_ai.input.messages': [{ role: 'narrator', content: 'Once upon a time' }] }
+    const tool = { 'openinference.span.kind': 'TOOL', 'input.value': 'x' }
+    const http = { 'http.request.method': 'GET' }
+    const body = json(requestOf([span(1, 0, lost), span(2, 0, tool), span(3, 0, http), span(4, 0, turn())]))
+    const answer = parsed(await post(body, {}, own.agentSecret))
+    expect(answer.partialSuccess).toEqual({
+      rejectedSpans: '0',
+      errorMessage: expect.stringContaining('0000000000000001'),
+    })
+    const metrics = await (await fetch(`${server.baseUrl}/metrics`)).text()
+    for (const line of [
+      'outcome="ignored",reason="no_words"',
+      'outcome="ignored",reason="tool"',
+      'outcome="ignored",reason="no_content"',
+      'outcome="accepted"',
+    ])
+      expect(metrics).toMatch(new RegExp(`earshot_otlp_spans_total\\{${line}[^}]*\\} [1-9]`))
+    await settle(server)
+    expect(await storedEvents(server, own)).toHaveLength(2)
   })
 
   test('is told in the binary encoding, too', async () => {
@@ -276,6 +298,26 @@ describe('partial success', () => {
     expect(answers[0]).toBe('{}')
     expect(JSON.parse(answers.at(-1) ?? '').partialSuccess).toMatchObject({ rejectedSpans: '10' })
   })
+})
+
+/** A span as the exporters of JavaScript have it. */
+const binarySpan = (attributes: Record<string, unknown>) => ({
+  name: 'agent',
+  kind: 0,
+  spanContext: () => ({ traceId: TRACE, spanId: `${'0'.repeat(15)}1`, traceFlags: 1 }),
+  startTime: [1_767_340_800, 1_000],
+  endTime: [1_767_340_801, 0],
+  status: { code: 0 },
+  attributes,
+  links: [],
+  events: [],
+  duration: [1, 0],
+  ended: true,
+  resource: { attributes: { 'service.version': '1' }, merge: () => undefined, getRawAttributes: () => [] },
+  instrumentationScope: { name: 'test' },
+  droppedAttributesCount: 0,
+  droppedEventsCount: 0,
+  droppedLinksCount: 0,
 })
 
 describe('what is stored', () => {
@@ -342,37 +384,15 @@ describe('what is stored', () => {
 
   test('the binary encoding means the same', async () => {
     const own = await openAgent(server)
-    const spanContext = () => ({ traceId: TRACE, spanId: `${'0'.repeat(15)}1`, traceFlags: 1 })
     const bytes = ProtobufTraceSerializer.serializeRequest([
-      {
-        name: 'agent',
-        kind: 0,
-        spanContext,
-        startTime: [1_767_340_800, 1_000],
-        endTime: [1_767_340_801, 0],
-        status: { code: 0 },
-        attributes: {
-          'gen_ai.operation.name': 'invoke_agent',
-          'gen_ai.conversation.id': 'chat-2',
-          'gen_ai.input.messages': json(text('user', 'Hello?')),
-          'gen_ai.output.messages': json(text('assistant', 'Hello.')),
-          'gen_ai.usage.input_tokens': 5,
-        },
-        links: [],
-        events: [],
-        duration: [1, 0],
-        ended: true,
-        resource: {
-          attributes: { 'service.version': '1' },
-          merge: () => undefined,
-          getRawAttributes: () => [],
-        },
-        instrumentationScope: { name: 'test' },
-        droppedAttributesCount: 0,
-        droppedEventsCount: 0,
-        droppedLinksCount: 0,
-      } as never,
-    ])
+      binarySpan({
+        'gen_ai.operation.name': 'invoke_agent',
+        'gen_ai.conversation.id': 'chat-2',
+        'gen_ai.input.messages': json(text('user', 'Hello?')),
+        'gen_ai.output.messages': json(text('assistant', 'Hello.')),
+        'gen_ai.usage.input_tokens': 5,
+      }),
+    ] as never)
     expect((await post(bytes as Uint8Array, PROTOBUF, own.agentSecret)).status).toBe(200)
     await settle(server)
     const events = await storedEvents(server, own)
@@ -381,6 +401,39 @@ describe('what is stored', () => {
       ['chat-2', 'Hello.'],
     ])
     expect(events[1]?.body.usage.inputTokens).toBe(5)
+  })
+
+  test('a broken character costs no more than itself, in both encodings', async () => {
+    const broken = turn('Half an emoji: \ud83d', 'And a NUL: \u0000.')
+    const own = await openAgent(server)
+    const other = span(2, 5, turn('Q', 'A', { 'gen_ai.conversation.id': 'chat-2' }), {
+      traceId: 'ab'.repeat(16),
+    })
+    expect(parsed(await post(json(requestOf([span(1, 0, broken), other])), {}, own.agentSecret))).toEqual({})
+    await settle(server)
+    expect((await storedEvents(server, own)).map(({ body }) => body.content)).toEqual([
+      'Half an emoji: \ufffd',
+      'And a NUL: .',
+      'Q',
+      'A',
+    ])
+    const bytes = ProtobufTraceSerializer.serializeRequest([
+      binarySpan(
+        Object.fromEntries(
+          Object.entries(broken).map(([key, value]) => [
+            key,
+            String(typeof value === 'string' ? value : json(value)),
+          ]),
+        ),
+      ),
+    ] as never)
+    const second = await openAgent(server)
+    expect((await post(bytes as Uint8Array, PROTOBUF, second.agentSecret)).status).toBe(200)
+    await settle(server)
+    expect((await storedEvents(server, second)).map(({ body }) => body.content)).toEqual([
+      'Half an emoji: \ufffd',
+      'And a NUL: .',
+    ])
   })
 
   test('user feedback on the answer', async () => {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
 import type { KeptSpan, KeyValue, SentSpan, TraceRequest } from '../../src/otlp/model.ts'
-import { createTraceWork } from '../../src/otlp/work.ts'
+import { createTraceWork, type ReadTraces } from '../../src/otlp/work.ts'
 import type { Agent } from './agents.ts'
 import { eventually } from './eventually.ts'
 import type { TestServer } from './server.ts'
@@ -91,11 +91,15 @@ export function span(
 
 export const parent = (id: number): Partial<SentSpan> => ({ parentSpanId: id.toString(16).padStart(16, '0') })
 
+/** What is read of the bytes of a request in JSON. */
+export function readRequest(bytes: Uint8Array, settings = DEFAULT_SETTINGS): ReadTraces {
+  const input = { parts: [bytes], encoding: 'json' as const, applicationId: 'a', version: 1, settings }
+  return createTraceWork().run(input, () => {})
+}
+
 /** What the service keeps of a request. */
 export function kept(request: unknown, settings = DEFAULT_SETTINGS): readonly KeptSpan[] {
-  const parts = [Buffer.from(JSON.stringify(request))]
-  const input = { parts, encoding: 'json' as const, applicationId: 'a', version: 1, settings }
-  const { pieces } = createTraceWork().run(input, () => {})
+  const { pieces } = readRequest(Buffer.from(JSON.stringify(request)), settings)
   return pieces.flatMap(({ spans }) => JSON.parse(spans) as KeptSpan[])
 }
 

@@ -110,11 +110,10 @@ describe('names and attributes', () => {
   })
 
   describe.each(['toString', 'constructor', '__proto__'])('%s is no listed value', (name) => {
-    test('of a kind: the span makes no messages', () => {
+    test('of a kind: what the span carries decides', () => {
       const chat = { 'gen_ai.input.messages': [{ role: 'user', content: 'x' }] }
       const found = kept(requestOf([span(1, 0, { ...chat, 'gen_ai.operation.name': name })]))
-      expect(found).toMatchObject([{ kind: 'other' }])
-      expect(found[0]?.question).toBeUndefined()
+      expect(found).toMatchObject([{ kind: 'model', question: 'x' }])
     })
 
     test('of a label: the score counts', () => {
@@ -127,12 +126,12 @@ describe('names and attributes', () => {
       expect(found[0]?.feedback).toMatchObject([{ rating: 'positive' }])
     })
 
-    test('of a role or type: what has it is no message of the user or the agent', () => {
-      for (const message of [
-        { role: name, content: 'x' },
-        { type: name, content: 'x' },
-      ])
-        expect(readMessages([message], 'user').map(({ role }) => role)).toEqual(['other'])
+    test('of a role: what has it is no message of the user or the agent', () => {
+      expect(readMessages([{ role: name, content: 'x' }], 'user').map(({ role }) => role)).toEqual(['other'])
+    })
+
+    test('of a type: it says nothing about the message', () => {
+      expect(readMessages([{ type: name, content: 'x' }], 'user')).toEqual([{ role: 'user', text: 'x' }])
     })
   })
 

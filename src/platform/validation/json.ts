@@ -95,6 +95,11 @@ export function isStorableText(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }
 
+/** The text without U+0000, and with U+FFFD in place of unpaired surrogates. */
+export function toStorableText(text: string): string {
+  return isStorableText(text) ? text : text.replaceAll('\0', '').toWellFormed()
+}
+
 function unstorable(path: string, message: string): AppError {
   return invalid([{ path, code: 'not_storable', message }])
 }
