@@ -77,6 +77,7 @@ import themeVectors from './migrations/0110_theme_vectors.sql' with { type: 'tex
 import themeQuotations from './migrations/0111_theme_quotations.sql' with { type: 'text' }
 import sessionTimes from './migrations/0117_session_times.sql' with { type: 'text' }
 import sessionBegan from './migrations/0118_session_began.sql' with { type: 'text' }
+import eventOrigins from './migrations/0123_event_origins.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -154,4 +155,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 111, name: 'theme_quotations', source: themeQuotations },
   { number: 117, name: 'session_times', source: sessionTimes },
   { number: 118, name: 'session_began', source: sessionBegan },
+  { number: 123, name: 'event_origins', source: eventOrigins },
 ]

@@ -51,6 +51,8 @@ export interface EventBody {
 export interface CodingEvent {
   /** A UUID that depends on the agent's own ids only. */
   readonly id: string
+  /** A UUID of the record that the event begins with. Another origin under the same id is another event. null: the id is enough. */
+  readonly origin: string | null
   /** Order within the file. */
   readonly position: number
   /** Grows with the records that the event was put together from. */
@@ -116,21 +118,65 @@ export interface EventFact {
   readonly usage?: Usage
   /** The record replaces earlier ones of the same event instead of adding to them. */
   readonly replaces?: boolean
+  /** The thread of the conversation that the record stands in. Absent: there is one only. */
+  readonly chain?: string
+  /** The number that the agent gave to the line. */
+  readonly ordinal?: number
+  /** Absent: the identity is never used for another event. */
+  readonly repeats?: Repeats
+}
+
+/** What tells another event from a further record of the same one when a model or a relay gives an id again. */
+export type Repeats =
+  | {
+      readonly type: 'answer'
+      readonly parent: string | null
+      readonly request: string | null
+      /** The model has said why it stopped, so nothing follows. */
+      readonly isStopped: boolean
+    }
+  | { readonly type: 'call'; readonly callId: string }
+  | { readonly type: 'result'; readonly callId: string; readonly content: string }
+
+/** A thread begins. The first one is the file's own; later ones are those whose history it continues. */
+export interface ThreadFact {
+  readonly fact: 'thread'
+  readonly id: string
+  readonly startedAt: string | null
+  /** The thread that it was forked from or spawned by. */
+  readonly parentId: string | null
+  /** Lines with a lower number are copied from the parent. */
+  readonly historyEnd: number | null
+}
+
+/** Cumulative tokens. */
+export interface TotalFact {
+  readonly fact: 'total'
+  /** null: the record is of one answer only, and needs no totals beside it. */
+  readonly total: Usage | null
+  /** Those of the latest answer. */
+  readonly last: Usage | null
+  readonly occurredAt: string | null
+  readonly ordinal?: number
+  /** The thread whose tokens these are, and the answer. */
+  readonly threadId?: string
+  readonly responseId?: string
 }
 
 /** What the reader of a format makes of one line. */
 export type Fact =
   | EventFact
   | { readonly fact: 'session'; readonly session: SessionFacts }
-  /** A thread begins. The first one is the file's own; later ones are those whose history it continues. */
-  | { readonly fact: 'thread'; readonly id: string; readonly startedAt: string | null }
-  /** Cumulative tokens so far. `last`: those of the latest request. */
-  | {
-      readonly fact: 'total'
-      readonly total: Usage
-      readonly last: Usage | null
-      readonly occurredAt: string | null
-    }
+  | ThreadFact
+  /** A turn begins. */
+  | { readonly fact: 'turn'; readonly id: string }
+  | TotalFact
+  /** The user typed a prompt while the agent worked. It may be written again when the agent takes it. */
+  | { readonly fact: 'queued'; readonly event: EventFact }
+  /** The agent takes the first waiting prompt, or the one with this text. */
+  | { readonly fact: 'dequeued'; readonly text: string | null }
+  /** The user takes back all waiting prompts, or the one with this text. */
+  | { readonly fact: 'withdrawn'; readonly text: string | null }
   /** The user went back: the last turns, or everything from the event on, are undone. */
   | { readonly fact: 'undo'; readonly turns: number }
   | { readonly fact: 'undo'; readonly identity: string }

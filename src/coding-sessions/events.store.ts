@@ -2,6 +2,7 @@
 import type { Slice } from '../platform/db/keyset.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { CodingEvent, EventBody, EventKind, Role } from './event.rules.ts'
+import type { Ancestry } from './threads.rules.ts'
 
 export interface SessionRef {
   readonly organizationId: string
@@ -50,17 +51,25 @@ async function lockOwnersEvents(
     )`
 }
 
+export interface Receipt {
+  /** The owner of the session. */
+  readonly userId: string | null
+  /** When the events were received; null: now. */
+  readonly receivedAt: Date | null
+  /** The threads that the session continues. null: any session may have the events. */
+  readonly ancestry: Ancestry | null
+}
+
 /**
- * Stores a batch, in which no id occurs twice. A known event is replaced by a later revision of it and otherwise left alone.
- * An event that another session of the owner has becomes inherited: that session counts its tokens. `userId`: the owner. `receivedAt`:
- * when the events were received; null: now.
+ * Stores a batch, in which no id occurs twice. A known event is replaced by a later revision of it and otherwise left alone. Under the
+ * id of a known event of another origin, as a relay or a sub-agent may give it, the event is stored with an id of its own.
+ * An event that another session of the owner has becomes inherited: that session counts its tokens.
  */
 export async function storeEvents(
   tx: Tx,
   { organizationId, sessionId }: SessionRef,
-  userId: string | null,
+  { userId, receivedAt, ancestry }: Receipt,
   events: readonly CodingEvent[],
-  receivedAt: Date | null = null,
 ): Promise<Growth> {
   await lockOwnersEvents(
     tx,
@@ -70,13 +79,23 @@ export async function storeEvents(
   )
   const rows = events.map(({ usage, ...event }) => ({ ...event, ...usage }))
   const [growth] = await tx<Growth[]>`
-    with incoming as materialized (
+    with named as materialized (
       select *
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as n (
-        id uuid, position bigint, revision int, kind text, role text, "occurredAt" timestamptz, model text,
+        id uuid, origin uuid, position bigint, revision int, kind text, role text, "occurredAt" timestamptz, model text,
         sidechain boolean, inherited boolean, body jsonb, "toolCalls" int, "fileEdits" int, "inputTokens" bigint,
         "outputTokens" bigint, "cacheReadTokens" bigint, "cacheWriteTokens" bigint, "reasoningTokens" bigint
       )
+    ),
+    incoming as materialized (
+      select
+        case when e.origin <> n.origin then md5(concat(n.id, ' ', n.origin))::uuid else n.id end as id,
+        n.origin, n.position, n.revision, n.kind, n.role, n."occurredAt", n.model, n.sidechain, n.inherited, n.body,
+        n."toolCalls", n."fileEdits", n."inputTokens", n."outputTokens", n."cacheReadTokens", n."cacheWriteTokens",
+        n."reasoningTokens"
+      from named n
+      left join coding_session_event e
+        on e.organization_id = ${organizationId} and e.session_id = ${sessionId} and e.event_id = n.id
     ),
     known as materialized (
       select e.*
@@ -88,7 +107,7 @@ export async function storeEvents(
       insert into coding_session_event as e (
         organization_id, session_id, event_id, position, revision, kind, role, occurred_at, model, sidechain, inherited,
         body, tool_calls, file_edits, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
-        reasoning_tokens, stored_at
+        reasoning_tokens, stored_at, origin
       )
       select
         ${organizationId}, ${sessionId}, n.id, n.position, n.revision, n.kind, n.role, n."occurredAt", n.model,
@@ -100,15 +119,24 @@ export async function storeEvents(
           where other.organization_id = ${organizationId}
             and other.event_id = n.id
             and other.session_id <> ${sessionId}
+            and not other.inherited
+            and (other.origin is null or n.origin is null or other.origin = n.origin)
             and s.organization_id = other.organization_id
             and s.user_id is not distinct from ${userId}::uuid
+            ${
+              ancestry === null
+                ? tx``
+                : tx`
+                    and s.external_session_id = any(${ancestry.threadIds as string[]}::text[])
+                    and (other.occurred_at <= ${ancestry.forkedAt}::timestamptz) is not false`
+            }
         ),
         n.body, n."toolCalls", n."fileEdits", n."inputTokens", n."outputTokens", n."cacheReadTokens",
-        n."cacheWriteTokens", n."reasoningTokens", coalesce(${receivedAt}::timestamptz, now())
+        n."cacheWriteTokens", n."reasoningTokens", coalesce(${receivedAt}::timestamptz, now()), n.origin
       from incoming n
       on conflict (session_id, event_id) do update
       set
-        revision = excluded.revision, kind = excluded.kind, occurred_at = excluded.occurred_at, model = excluded.model,
+        revision = excluded.revision, kind = excluded.kind, role = excluded.role, occurred_at = excluded.occurred_at, model = excluded.model,
         body = excluded.body, tool_calls = excluded.tool_calls, file_edits = excluded.file_edits,
         input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
         cache_read_tokens = excluded.cache_read_tokens, cache_write_tokens = excluded.cache_write_tokens,

@@ -12,10 +12,14 @@ import {
   type Format,
   NO_USAGE,
   type SessionFacts,
-  type Usage,
+  type TotalFact,
 } from './event.rules.ts'
 import { eventIdOf, hashOf } from './event-id.rules.ts'
-import { closed, isCopyOf, isNothing, join, type OpenEvent, unitsOf } from './open-event.rules.ts'
+import { Occurrences, remember } from './occurrences.rules.ts'
+import { closed, isCopyOf, join, type OpenEvent, unitsOf } from './open-event.rules.ts'
+import { Prompts } from './prompts.rules.ts'
+import { type Ancestry, Threads } from './threads.rules.ts'
+import { Totals } from './totals.rules.ts'
 
 /** Events. */
 const MAX_OPEN = 512
@@ -25,8 +29,6 @@ const MAX_OPEN_UNITS = 8 * 1024 * 1024
 const MAX_COUNTED = 100_000
 /** Turns that can be undone together. */
 const MAX_TURNS = 1_000
-/** The copied history of a fork is written at once, when the fork begins. */
-const FORK_MS = 1_000
 
 /** An event, or the order to mark as undone what is between two points of the session. */
 export type Merged =
@@ -37,11 +39,6 @@ export type Merged =
 /** `externalSessionId`: null until the first event. */
 export interface KnownSession extends Omit<SessionFacts, 'externalSessionId'> {
   readonly externalSessionId: string | null
-}
-
-interface Thread {
-  readonly id: string
-  readonly startedAt: string | null
 }
 
 export interface MergeOptions {
@@ -61,9 +58,10 @@ export class Merger {
   #position = 0
   #session: SessionFacts = {}
   #scope: string | null = null
-  #own: Thread | null = null
-  #root: string | null = null
-  #total: Usage | null = null
+  readonly #occurrences = new Occurrences()
+  readonly #threads = new Threads()
+  readonly #totals = new Totals()
+  readonly #prompts = new Prompts()
   #lastUser: OpenEvent | null = null
   #firstId: string | null = null
 
@@ -81,6 +79,11 @@ export class Merger {
     }
   }
 
+  /** The threads that the file continues. null: the format tells of none. */
+  get ancestry(): Ancestry | null {
+    return this.#options.format === 'codex' ? this.#threads.ancestry : null
+  }
+
   /** Appends to `out` what is complete now. */
   take(fact: Fact, out: Merged[]): void {
     switch (fact.fact) {
@@ -91,16 +94,29 @@ export class Merger {
         this.#learn(fact.session)
         return
       case 'thread':
-        this.#begin(fact)
+        this.#threads.begin(fact)
+        return
+      case 'turn':
+        this.#threads.beginTurn(fact.id)
+        this.#totals.turn()
         return
       case 'total':
         this.#count(fact, out)
+        return
+      case 'queued':
+        this.#queue(fact.event, out)
+        return
+      case 'dequeued':
+        this.#prompts.take(fact.text)
+        return
+      case 'withdrawn':
+        for (const prompt of this.#prompts.withdraw(fact.text)) this.#discount(prompt, out)
         return
       case 'undo':
         this.#undo(fact, out)
         return
       case 'event':
-        this.#add(fact, out)
+        this.#converse(fact, out)
     }
   }
 
@@ -117,69 +133,82 @@ export class Merger {
     this.#session = { ...others, ...this.#session, ...(title === undefined ? {} : { title }) }
   }
 
-  #begin({ id, startedAt }: Thread): void {
-    this.#own ??= { id, startedAt }
-    if (id !== this.#own.id) this.#root = id
-  }
-
-  get #isFork(): boolean {
-    return this.#root !== null
-  }
-
-  #isInherited(occurredAt: string | null): boolean {
-    if (!this.#isFork || occurredAt === null || this.#own?.startedAt == null) return false
-    return Date.parse(occurredAt) <= Date.parse(this.#own.startedAt) + FORK_MS
-  }
-
-  /** Ids of agents are unique in the world. Those of normalised events are unique in their session. */
-  #scopeOf(identity: string): string {
+  /**
+   * Ids that agents make are unique in the world, apart from those of Codex. Those of normalised events are unique in their session.
+   */
+  #scopeOf(identity: string, isInherited: boolean): string {
     const { format, externalSessionId } = this.#options
-    if (format === 'codex') return `codex ${this.#root ?? this.#own?.id ?? ''}`
+    if (format === 'codex') return `codex ${this.#threads.scopeOf(isInherited)}`
     if (format !== 'normalized') return format
     this.#scope ??= `normalized ${externalSessionId ?? hashOf(identity)}`
     return this.#scope
   }
 
   #identityOf(fact: EventFact): string {
-    if (fact.identity !== null) return fact.identity
+    if (fact.identity !== null) return this.#occurrences.identityOf(fact, fact.identity)
     const content = hashOf(fact.kind, fact.role, fact.record)
     const seen = (this.#counted.get(content) ?? 0) + 1
-    this.#counted.delete(content)
-    this.#counted.set(content, seen)
-    if (this.#counted.size > MAX_COUNTED) this.#counted.delete(this.#counted.keys().next().value as string)
+    remember(this.#counted, content, seen, MAX_COUNTED)
     return `content ${content} ${seen}`
   }
 
-  #add(fact: EventFact, out: Merged[]): void {
+  /** `isInherited`: as of a copied history; judged by the record if it is not known. @returns undefined for a copy */
+  #add(fact: EventFact, out: Merged[], isInherited = this.#threads.isInherited(fact)): OpenEvent | undefined {
     if (this.#isCopy(fact)) return
+    if (fact.role === 'assistant' && fact.kind !== 'usage') this.#totals.answer()
     const identity = this.#identityOf(fact)
-    const id = eventIdOf(this.#scopeOf(identity), identity)
+    const id = eventIdOf(this.#scopeOf(identity, isInherited), identity)
     this.#firstId ??= id
     const known = this.#open.get(id)
     if (known !== undefined) {
       this.#units += join(known, fact)
       this.#trim(out)
-      return
+      return known
     }
     const open: OpenEvent = {
       id,
+      origin:
+        fact.repeats === undefined || fact.chain === undefined ? null : eventIdOf('record', fact.record),
       position: this.#position++,
       first: fact,
       latest: fact,
       records: new Set([fact.record]),
-      inherited: this.#isInherited(fact.occurredAt),
+      inherited: isInherited,
       parts: [...fact.parts],
       units: unitsOf(fact.parts),
       usage: fact.usage ?? NO_USAGE,
     }
     this.#open.set(id, open)
     this.#units += open.units
-    if (fact.kind === 'message' && fact.role === 'user') {
-      this.#lastUser = open
-      this.#turns.push(id)
-      if (this.#turns.length > MAX_TURNS) this.#turns.shift()
-    }
     this.#trim(out)
+    return open
+  }
+
+  /** Events of the conversation also tell which waiting prompts the agent has taken. */
+  #converse(fact: EventFact, out: Merged[]): void {
+    if (fact.role === 'assistant' && fact.sidechain === false) this.#prompts.answer()
+    const position = this.#position
+    const event = this.#add(fact, out)
+    if (event === undefined || event.position < position || event.first.role !== 'user') return
+    if (event.first.kind !== 'message') return
+    for (const prompt of this.#prompts.match(textsOf(fact))) this.#discount(prompt, out)
+    this.#lastUser = event
+    this.#turns.push(event.id)
+    if (this.#turns.length > MAX_TURNS) this.#turns.shift()
+    if (this.#options.format === 'codex') this.#totals.turn()
+  }
+
+  #queue(fact: EventFact, out: Merged[]): void {
+    const event = this.#add(fact, out)
+    const [text] = textsOf(fact)
+    if (event !== undefined && text !== undefined && fact.kind === 'message') this.#prompts.add(text, event)
+  }
+
+  /** The prompt is a message elsewhere, or was never sent. */
+  #discount(prompt: OpenEvent, out: Merged[]): void {
+    prompt.first = { ...prompt.first, kind: 'notice', role: 'system' }
+    prompt.records.add('written again')
+    if (!this.#open.has(prompt.id)) out.push({ type: 'event', event: closed(prompt) })
   }
 
   /** Some versions write the user's message twice, with two ids. Both may be repeated. */
@@ -201,52 +230,42 @@ export class Merger {
     }
   }
 
-  /** Totals are repeated without growth, and begin anew after some errors. */
-  #count({ total, last, occurredAt }: Extract<Fact, { fact: 'total' }>, out: Merged[]): void {
-    const before = this.#total ?? NO_USAGE
-    const growth = difference(total, before)
-    if (isNothing(growth)) return
-    this.#total = total
-    const usage = isNegative(growth) ? (last ?? total) : growth
-    const record = `total ${Object.values(total).join(' ')}`
-    this.#add(
-      {
-        fact: 'event',
-        identity: record,
-        record,
-        kind: 'usage',
-        role: 'assistant',
-        occurredAt,
-        model: null,
-        sidechain: false,
-        parts: [],
-        usage,
-      },
-      out,
-    )
+  #count(fact: TotalFact, out: Merged[]): void {
+    const isInherited = this.#threads.isInherited(fact)
+    const counted = this.#totals.count({ ...fact, isInherited })
+    if (counted === null) return
+    const { responseId } = fact
+    const record =
+      responseId === undefined ? `total ${Object.values(counted.total).join(' ')}` : `response ${responseId}`
+    const event: EventFact = {
+      fact: 'event',
+      identity: record,
+      record: responseId === undefined ? hashOf(record, String(this.#position)) : record,
+      kind: 'usage',
+      role: 'assistant',
+      occurredAt: fact.occurredAt,
+      model: null,
+      sidechain: false,
+      parts: [],
+      usage: counted.usage,
+      // A total that is reached again is another event; the tokens of an answer are written once.
+      repeats: { type: 'call', callId: record },
+    }
+    this.#add(event, out, isInherited)
   }
 
   #undo(fact: Extract<Fact, { fact: 'undo' }>, out: Merged[]): void {
     const first =
       'turns' in fact
         ? this.#turns.splice(Math.max(0, this.#turns.length - fact.turns))[0]
-        : eventIdOf(this.#scopeOf(fact.identity), fact.identity)
+        : eventIdOf(this.#scopeOf(fact.identity, false), fact.identity)
     if (first === undefined) return
     this.end(out)
     out.push({ type: 'undo', fromId: first, before: this.#position })
   }
 }
 
-function difference(total: Usage, before: Usage): Usage {
-  return {
-    inputTokens: total.inputTokens - before.inputTokens,
-    outputTokens: total.outputTokens - before.outputTokens,
-    cacheReadTokens: total.cacheReadTokens - before.cacheReadTokens,
-    cacheWriteTokens: total.cacheWriteTokens - before.cacheWriteTokens,
-    reasoningTokens: total.reasoningTokens - before.reasoningTokens,
-  }
-}
-
-const isNegative = (usage: Usage) => Object.values(usage).some((tokens) => tokens < 0)
+const textsOf = ({ parts }: EventFact) =>
+  parts.flatMap((part) => (part.type === 'text' ? [part.text.trim()] : []))
 
 export const hasEvents = (merged: readonly Merged[]) => merged.some(({ type }) => type === 'event')

@@ -7,8 +7,9 @@ const MAX_BODY_TEXT = 512 * 1024
 
 export interface OpenEvent {
   readonly id: string
+  readonly origin: string | null
   readonly position: number
-  readonly first: EventFact
+  first: EventFact
   readonly records: Set<string>
   readonly inherited: boolean
   parts: Part[]
@@ -85,6 +86,7 @@ export function closed(open: OpenEvent): CodingEvent {
   }
   return {
     id: open.id,
+    origin: open.origin,
     position: open.position,
     revision: open.records.size,
     kind: kindOf(first, body, usage),

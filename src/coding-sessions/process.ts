@@ -188,13 +188,15 @@ class FileReader {
     const { turn, row, file, newId } = this.#job
     const { organizationId, userId, uploadId } = row
     const stated = await this.#stated()
-    const { externalSessionId, ...found } = this.#mergerOf().session
+    const merger = this.#mergerOf()
+    const { externalSessionId, ...found } = merger.session
+    const receipt = { userId, receivedAt: file.createdAt, ancestry: merger.ancestry }
     const agent = row.agent ?? (this.#format as Format)
     const session = { id: newId(), organizationId, userId, agent, externalSessionId: externalSessionId ?? '' }
     const itemsDone = this.#itemsDone + batch.length
     this.#sessionId = await turn.step(async (tx) => {
       const { id: sessionId } = await lockSession(tx, session, stated, labelsOf(found), file.createdAt)
-      const saved = await saveBatch(tx, { organizationId, sessionId }, userId, batch, file.createdAt)
+      const saved = await saveBatch(tx, { organizationId, sessionId }, receipt, batch)
       const progress = { ...saved, sessionId, itemsDone, bytesDone: this.#bytes }
       await store.recordBatch(tx, { organizationId, uploadId }, progress)
       return sessionId

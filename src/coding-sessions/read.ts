@@ -11,6 +11,7 @@ import { readNormalized } from './formats/normalized.rules.ts'
 import { type KnownSession, type Merged, Merger } from './merge.rules.ts'
 import type { FileRecord } from './records.rules.ts'
 import type { SecretRules } from './secrets.rules.ts'
+import type { Ancestry } from './threads.rules.ts'
 
 type Reader = (line: string, clean: Cleaner) => readonly Fact[]
 
@@ -39,6 +40,7 @@ export interface ReadFile {
   /** Redacted. */
   readonly labels: Labels
   readonly session: KnownSession
+  readonly ancestry: Ancestry | null
   readonly merged: readonly Merged[]
   readonly skippedLines: number
 }
@@ -78,7 +80,13 @@ export function createReadWork(): ReadWork {
         for (const fact of readAll(input, spend)) merger.take(fact, merged)
         merger.end(merged)
         const labels = cleanLabels(input.labels, cleanerOf(input.rules, spend))
-        return { session: merger.session, labels, merged, skippedLines: merger.skipped }
+        return {
+          session: merger.session,
+          ancestry: merger.ancestry,
+          labels,
+          merged,
+          skippedLines: merger.skipped,
+        }
       },
     },
     labels: {

@@ -1,7 +1,7 @@
 /** Stores what was read from a file: the session, and its events batch by batch. */
 import type { Tx } from '../platform/db/pool.ts'
 import type { CodingEvent } from './event.rules.ts'
-import { type SessionRef, storeEvents, undoEvents } from './events.store.ts'
+import { type Receipt, type SessionRef, storeEvents, undoEvents } from './events.store.ts'
 import type { Merged } from './merge.rules.ts'
 import { growSession } from './store.ts'
 
@@ -32,15 +32,14 @@ function sizeOf({ body }: CodingEvent): number {
 }
 
 /**
- * Stores a batch. The caller has locked the session. `receivedAt`: when the events were received; null: now.
+ * Stores a batch. The caller has locked the session.
  * @returns the number of events, and of those that neither this nor another session had
  */
 export async function saveBatch(
   tx: Tx,
   ref: SessionRef,
-  userId: string | null,
+  receipt: Receipt,
   batch: readonly Merged[],
-  receivedAt: Date | null = null,
 ): Promise<{ readonly events: number; readonly fresh: number }> {
   let events = 0
   let fresh = 0
@@ -53,7 +52,7 @@ export async function saveBatch(
     }
     const end = endOfEvents(batch, start)
     const some = newestOf(batch.slice(start, end))
-    const growth = await storeEvents(tx, ref, userId, some, receivedAt)
+    const growth = await storeEvents(tx, ref, receipt, some)
     await growSession(tx, ref, growth)
     events += end - start
     fresh += growth.fresh

@@ -151,7 +151,7 @@ async function save(
   tx: Tx,
   viewer: store.Viewer,
   input: UploadCodingSession,
-  { session, labels, merged, skippedLines }: ReadFile,
+  { session, ancestry, labels, merged, skippedLines }: ReadFile,
 ): Promise<CodingSessionResult> {
   const { organizationId } = viewer
   const userId = store.ownerOf(viewer)
@@ -162,7 +162,7 @@ async function save(
   const ref = { organizationId, sessionId }
   let deduplicated = 0
   for (const batch of batchesOf(merged)) {
-    const { events, fresh } = await saveBatch(tx, ref, userId, batch)
+    const { events, fresh } = await saveBatch(tx, ref, { userId, receivedAt: null, ancestry }, batch)
     deduplicated += events - fresh
   }
   await store.setSkippedLines(tx, ref, skippedLines)

@@ -1008,6 +1008,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   // `readNormalized` hands the text on to it.
   'coding-sessions/formats/normalized.rules.ts': ['readNormalizedEvent'],
   'coding-sessions/merge.rules.ts': ['hasEvents'],
+  'coding-sessions/occurrences.rules.ts': ['remember'],
   'coding-sessions/open-event.rules.ts': ['closed', 'isCopyOf', 'isNothing', 'join', 'unitsOf'],
   'coding-sessions/secrets.rules.ts': ['withDefaults'],
   'http/roles.rules.ts': ['includesRole', 'isRole'],

@@ -320,10 +320,97 @@ test('a fork shares the ids of its parent, and its parent counts their tokens', 
   expect((await idsOf(fork)).slice(0, 2)).toEqual(await idsOf(parent))
 })
 
+describe('ids that are not unique', () => {
+  const line = (members: object) => JSON.stringify({ timestamp: '2026-03-01T09:00:00Z', ...members })
+  /** A session of Claude Code behind a relay: every answer has the same id, and so has every call. */
+  const relayed = (sessionId: string, agentId?: string) => {
+    const common = { sessionId, ...(agentId === undefined ? {} : { agentId, isSidechain: true }) }
+    const uuid = newId()
+    const message = (content: object) => ({
+      id: 'relay',
+      content: [content],
+      usage: { input_tokens: 5, output_tokens: 2 },
+    })
+    const result = { type: 'tool_result', tool_use_id: 'Read:0', content: uuid }
+    return [
+      line({ ...common, type: 'user', uuid: `${uuid}-1`, message: { role: 'user', content: 'Look.' } }),
+      line({
+        ...common,
+        type: 'assistant',
+        uuid: `${uuid}-2`,
+        message: message({ type: 'tool_use', id: 'Read:0', name: 'Read' }),
+      }),
+      line({ ...common, type: 'user', uuid: `${uuid}-3`, message: { role: 'user', content: [result] } }),
+      line({
+        ...common,
+        type: 'assistant',
+        uuid: `${uuid}-4`,
+        message: message({ type: 'text', text: 'Done.' }),
+      }),
+    ].join('\n')
+  }
+  const send = async (format: string, jsonl: string) =>
+    (await tenant.user.post(SESSIONS, { format, jsonl })).body
+
+  test('the next session counts its own answers and tokens', async () => {
+    for (const sessionId of [newId(), newId()])
+      expect(await send('claude-code', relayed(sessionId))).toMatchObject({
+        eventCount: 4,
+        deduplicatedEventCount: 0,
+        usage: { inputTokens: 10, outputTokens: 4 },
+      })
+  })
+
+  test('the file of a sub-agent, which has the id of its session, adds its answers; the same files again add nothing', async () => {
+    const sessionId = newId()
+    const [main, agent] = [relayed(sessionId), relayed(sessionId, 'a1')]
+    await send('claude-code', main)
+    const both = { eventCount: 8, usage: { inputTokens: 20, outputTokens: 8 } }
+    expect(await send('claude-code', agent)).toMatchObject({ ...both, deduplicatedEventCount: 0 })
+    for (const again of [main, agent])
+      expect(await send('claude-code', again)).toMatchObject({ ...both, deduplicatedEventCount: 4 })
+  })
+
+  test('forks of one Codex session with equal words and tokens count their own; their parent counts the history', async () => {
+    const root = newId()
+    const said = (second: number, role: string, text: string) =>
+      line({
+        timestamp: `2026-03-01T09:00:${second}Z`,
+        type: 'response_item',
+        payload: { type: 'message', role, content: [{ text }] },
+      })
+    const total = (second: number, tokens: number) => {
+      const info = { total_token_usage: { output_tokens: tokens }, last_token_usage: { output_tokens: 10 } }
+      return line({
+        timestamp: `2026-03-01T09:00:${second}Z`,
+        type: 'event_msg',
+        payload: { type: 'token_count', info },
+      })
+    }
+    const file = (second: number, more: object, history: readonly string[]) => {
+      const payload = { id: newId(), timestamp: `2026-03-01T09:00:${second}Z`, ...more }
+      const header = line({ timestamp: payload.timestamp, type: 'session_meta', payload })
+      return [header, ...history].join('\n')
+    }
+    const turn = (second: number, tokens: number) => [
+      said(second, 'user', 'continue'),
+      said(second, 'assistant', 'Done.'),
+      total(second, tokens),
+    ]
+    const parent = file(10, { id: root }, [...turn(11, 10), ...turn(50, 20)])
+    const fork = () => file(20, { forked_from_id: root }, [...turn(20, 10), ...turn(50, 20)])
+    const counted = []
+    for (const jsonl of [fork(), parent, fork()])
+      counted.push((await send('codex', jsonl)).usage.outputTokens)
+    expect(counted).toEqual([10, 20, 10])
+  })
+})
+
 test('a fork that comes with its parent at once: one of them counts the tokens', async () => {
   const { sql } = server.database
   const event: CodingEvent = {
     id: newId(),
+    origin: null,
     position: 1,
     revision: 1,
     kind: 'message',
@@ -339,13 +426,16 @@ test('a fork that comes with its parent at once: one of them counts the tokens',
   }
   const [parent, fork] = [await createCodingSession(tenant.key), await createCodingSession(tenant.key)]
   const ref = (sessionId: string) => ({ organizationId: tenant.organizationId, sessionId })
+  const receipt = { userId: null, receivedAt: null, ancestry: null }
   let isStored = false
   const [parents, forks] = await transaction(sql, async (tx) => {
-    const grown = await storeEvents(tx, ref(parent), null, [event])
+    const grown = await storeEvents(tx, ref(parent), receipt, [event])
     const [own] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`
-    const storing = transaction(sql, (other) => storeEvents(other, ref(fork), null, [event])).finally(() => {
-      isStored = true
-    })
+    const storing = transaction(sql, (other) => storeEvents(other, ref(fork), receipt, [event])).finally(
+      () => {
+        isStored = true
+      },
+    )
     await eventually(async () => isStored || (await blockedBy(sql, own?.pid ?? 0)) !== null)
     return [grown, storing] as const
   })

@@ -3,10 +3,10 @@
  *
  * One answer of the model is written as one line for each block of content, all with the same `message.id`. A fork copies
  * lines with their `uuid` and `message.id` and a new `sessionId`. So the event's identity is `message.id` or `uuid`, never
- * the line.
+ * the line. Models and relays make the ids of answers and calls, and may use one again (`occurrences.rules.ts`).
  */
-import { type Cleaner, MAX_RESULT } from '../clean.ts'
-import type { EventFact, Fact, Part, Role, ToolCall, Usage } from '../event.rules.ts'
+import { type Cleaner, MAX_RESULT, MAX_TEXT } from '../clean.ts'
+import type { EventFact, Fact, Part, Repeats, Role, ToolCall, Usage } from '../event.rules.ts'
 import { hashOf } from '../event-id.rules.ts'
 import { fileEditsOf } from './edits.rules.ts'
 import {
@@ -24,7 +24,6 @@ import {
 const SILENT: ReadonlySet<string> = new Set([
   'agent-name',
   'agent-setting',
-  'attachment',
   'bridge-session',
   'continued-in',
   'file-history-snapshot',
@@ -33,7 +32,6 @@ const SILENT: ReadonlySet<string> = new Set([
   'permission-mode',
   'pr-link',
   'progress',
-  'queue-operation',
   'summary',
   'worktree-state',
 ])
@@ -41,12 +39,17 @@ const SILENT: ReadonlySet<string> = new Set([
 /** Longer lines are parsed only if their type is not silent. `progress` lines contain whole messages. */
 const LONG_LINE = 16 * 1024
 
+/** The only attachment that is said by the user. Long lines are searched for its name before they are parsed. */
+const QUEUED = 'queued_command'
+
 /** Texts of the user's turn that the program writes. */
 const INJECTED =
   /^\s*(?:<(?:command-(?:name|message|args)|local-command-(?:stdout|stderr|caveat)|bash-(?:input|stdout|stderr)|system-reminder|task-notification|user-prompt-submit-hook)>|Caveat: The messages below|\[Request interrupted by user)/
 
 export function readClaudeCode(line: string, clean: Cleaner): readonly Fact[] {
   if (line.length > LONG_LINE && SILENT.has(scalarMember(line, 'type') ?? '')) return []
+  if (line.length > LONG_LINE && scalarMember(line, 'type') === 'attachment' && !line.includes(QUEUED))
+    return []
   const members = parseLine(line)
   if (members === null) return [{ fact: 'skip' }]
   const type = textOf(members.type) ?? ''
@@ -57,6 +60,8 @@ export function readClaudeCode(line: string, clean: Cleaner): readonly Fact[] {
   if (type === 'user') return withSession(members, clean, readUser(members, clean))
   if (type === 'assistant') return withSession(members, clean, readAssistant(members, clean))
   if (type === 'system') return withSession(members, clean, readSystem(members, clean))
+  if (type === 'attachment') return withSession(members, clean, readAttachment(members, clean))
+  if (type === 'queue-operation') return withSession(members, clean, readQueue(members, clean))
   return [{ fact: 'skip' }]
 }
 
@@ -76,6 +81,7 @@ function frame(members: Members, role: Role) {
     record: textOf(members.uuid) ?? hashOf(JSON.stringify(members.message ?? members.content ?? null)),
     occurredAt: timeOf(members.timestamp),
     sidechain: members.isSidechain === true,
+    chain: textOf(members.agentId) ?? String(members.isSidechain === true),
     model: null,
   } as const
 }
@@ -84,23 +90,60 @@ function readUser(members: Members, clean: Cleaner): readonly Fact[] {
   const message = membersOf(members.message)
   if (message === null) return [{ fact: 'skip' }]
   const common = frame(members, 'user')
-  const { content } = message
-  const blocks =
-    typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content).map(membersOf)
+  const blocks = blocksOf(message.content)
   const results = blocks.flatMap((block) =>
     block?.type === 'tool_result' ? [readResult(common, block, clean)] : [],
   )
+  const said = saidOf(common, members, blocks, clean)
+  return said === null ? results : [...results, said]
+}
+
+/** What the user wrote, or the program in the user's place. null: nothing. */
+function saidOf(
+  common: ReturnType<typeof frame>,
+  members: Members,
+  blocks: readonly (Members | null)[],
+  clean: Cleaner,
+): EventFact | null {
   const texts = blocks.map((block) => textOfBlock(block)).filter((text) => text !== null)
   const parts = texts.map((text) => clean.part('text', text)).filter((part) => part !== null)
-  if (parts.length === 0) return results
+  if (parts.length === 0) return null
   const isInjected =
     members.isMeta === true ||
     members.isVisibleInTranscriptOnly === true ||
     texts.every((text) => INJECTED.test(text))
   const kind = members.isCompactSummary === true ? 'summary' : isInjected ? 'notice' : 'message'
   const role = kind === 'message' ? 'user' : 'system'
-  return [...results, { ...common, role, kind, identity: identityOf(members), parts }]
+  return { ...common, role, kind, identity: identityOf(members), parts }
 }
+
+const blocksOf = (content: unknown): readonly (Members | null)[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content).map(membersOf)
+
+/** A prompt that was typed while the agent worked, when the agent takes it. */
+function readAttachment(members: Members, clean: Cleaner): readonly Fact[] {
+  const attachment = membersOf(members.attachment)
+  if (attachment?.type !== QUEUED) return []
+  const common = { ...frame(members, 'user'), ...recordOf(members, attachment.prompt) }
+  const said = saidOf(common, members, blocksOf(attachment.prompt), clean)
+  return said === null ? [{ fact: 'skip' }] : [said]
+}
+
+/** The prompts that wait: typed, taken by the agent, or taken back by the user. These lines have no `uuid`. */
+function readQueue(members: Members, clean: Cleaner): readonly Fact[] {
+  const { operation, content } = members
+  const text = typeof content === 'string' ? clean.text(content, MAX_TEXT).trim() : null
+  if (operation === 'dequeue' || operation === 'remove') return [{ fact: 'dequeued', text }]
+  if (operation === 'popAll') return [{ fact: 'withdrawn', text }]
+  const said = saidOf(frame(members, 'user'), members, blocksOf(content), clean)
+  if (operation !== 'enqueue' || said === null) return []
+  const record = hashOf('queued', JSON.stringify(content))
+  const identity = said.occurredAt === null ? null : `queued ${said.occurredAt} ${record}`
+  return [{ fact: 'queued', event: { ...said, record, identity } }]
+}
+
+const recordOf = (members: Members, content: unknown) =>
+  textOf(members.uuid) === null ? { record: hashOf(JSON.stringify(content ?? null)) } : {}
 
 /** Images and documents are named, not stored. */
 function textOfBlock(block: Members | null): string | null {
@@ -129,7 +172,12 @@ function readResult(common: ReturnType<typeof frame>, block: Members, clean: Cle
     kind: 'tool_result',
     identity: callId === undefined ? null : `result ${callId}`,
     parts,
-    ...(callId === undefined ? {} : { toolCallId: callId }),
+    ...(callId === undefined
+      ? {}
+      : {
+          toolCallId: callId,
+          repeats: { type: 'result', callId, content: hashOf(JSON.stringify(content ?? null)) },
+        }),
     ...(block.is_error === true ? { isError: true } : {}),
   }
 }
@@ -146,9 +194,20 @@ function readAssistant(members: Members, clean: Cleaner): readonly Fact[] {
     identity: id === null || isNotice ? identityOf(members) : `message ${id}`,
     model: isNotice ? null : (clean.name(message.model) ?? null),
     parts,
+    ...(id === null || isNotice ? {} : { repeats: repeatsOf(members, message) }),
   }
   const usage = membersOf(message.usage)
   return [usage === null || isNotice ? fact : { ...fact, usage: usageOf(usage) }]
+}
+
+function repeatsOf(members: Members, message: Members): Repeats {
+  const parent = textOf(members.parentUuid)
+  return {
+    type: 'answer',
+    parent,
+    request: textOf(members.requestId),
+    isStopped: textOf(message.stop_reason) !== null,
+  }
 }
 
 function partOf(block: Members | null, clean: Cleaner): readonly Part[] {

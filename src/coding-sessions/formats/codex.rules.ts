@@ -5,16 +5,16 @@
  * latter. A fork begins with the history of its parent, whose `session_meta` comes after the fork's own.
  */
 import { type Cleaner, MAX_RESULT } from '../clean.ts'
-import type { EventFact, Fact, Part, ToolCall, Usage } from '../event.rules.ts'
+import type { EventFact, Fact, Part, ThreadFact, ToolCall, Usage } from '../event.rules.ts'
 import { hashOf } from '../event-id.rules.ts'
 import { fileEditsOf } from './edits.rules.ts'
 import { listOf, type Members, membersOf, parseLine, textOf, timeOf, tokensOf } from './json.rules.ts'
 
-const SILENT: ReadonlySet<unknown> = new Set(['turn_context', 'world_state', 'inter_agent_communication'])
+const SILENT: ReadonlySet<unknown> = new Set(['world_state', 'inter_agent_communication'])
 
 /** Texts in the user's name that the program writes. */
 const INJECTED =
-  /^\s*(?:<(?:environment_context|user_instructions|permissions[ _a-z]*|turn_aborted|user_shell_command|skill|collaboration_mode|subagent_notification|INSTRUCTIONS)>|# AGENTS\.md instructions)/
+  /^\s*(?:<(?:environment_context|user_instructions|permissions[ _a-z]*|turn_aborted|user_shell_command|skill|skills_instructions|plugins_instructions|apps_instructions|recommended_plugins|hook_prompt|collaboration_mode|model_switch|personality_spec|subagent_notification|INSTRUCTIONS)[\s>]|# AGENTS\.md instructions)/
 
 export function readCodex(line: string, clean: Cleaner): readonly Fact[] {
   const members = parseLine(line)
@@ -22,6 +22,21 @@ export function readCodex(line: string, clean: Cleaner): readonly Fact[] {
   // The oldest files have items and the header without an envelope.
   const payload = membersOf(members.payload) ?? members
   const occurredAt = timeOf(members.timestamp)
+  return readLine(members, payload, occurredAt, clean).map((fact) => withOrdinal(fact, members.ordinal))
+}
+
+/** Newer versions number the lines. */
+function withOrdinal(fact: Fact, ordinal: unknown): Fact {
+  const isNumbered = fact.fact === 'event' || fact.fact === 'total'
+  return isNumbered && Number.isSafeInteger(ordinal) ? { ...fact, ordinal: ordinal as number } : fact
+}
+
+function readLine(
+  members: Members,
+  payload: Members,
+  occurredAt: string | null,
+  clean: Cleaner,
+): readonly Fact[] {
   switch (members.type) {
     case 'session_meta':
       return readMeta(payload, occurredAt, clean)
@@ -29,6 +44,10 @@ export function readCodex(line: string, clean: Cleaner): readonly Fact[] {
       return readItem(payload, occurredAt, clean)
     case 'event_msg':
       return readEvent(payload, occurredAt)
+    case 'turn_context':
+      return readTurn(payload)
+    case 'token_usage_record':
+      return readUsage(payload, occurredAt, clean)
     case 'compacted':
       return readCompacted(payload, occurredAt, clean)
     default:
@@ -55,10 +74,28 @@ function readMeta(payload: Members, occurredAt: string | null, clean: Cleaner): 
     ...(branch === undefined ? {} : { branch }),
     ...(commit === undefined ? {} : { commit }),
   }
-  return [
-    { fact: 'thread', id, startedAt: timeOf(payload.timestamp) ?? occurredAt },
-    { fact: 'session', session },
+  return [threadOf(id, payload, occurredAt, clean), { fact: 'session', session }]
+}
+
+function threadOf(id: string, payload: Members, occurredAt: string | null, clean: Cleaner): ThreadFact {
+  const spawn = membersOf(membersOf(membersOf(payload.source)?.subagent)?.thread_spawn)
+  const parents = [payload.forked_from_id, payload.parent_thread_id, spawn?.parent_thread_id].map(clean.name)
+  const ends = [
+    payload.subagent_history_start_ordinal,
+    membersOf(payload.history_base)?.end_ordinal_exclusive,
   ]
+  return {
+    fact: 'thread',
+    id,
+    startedAt: timeOf(payload.timestamp) ?? occurredAt,
+    parentId: parents.find((parent) => parent !== undefined && parent !== id) ?? null,
+    historyEnd: ends.find((end): end is number => Number.isSafeInteger(end)) ?? null,
+  }
+}
+
+function readTurn(payload: Members): readonly Fact[] {
+  const id = textOf(payload.turn_id)
+  return id === null ? [] : [{ fact: 'turn', id }]
 }
 
 const CALLS: ReadonlySet<string> = new Set([
@@ -130,8 +167,10 @@ function readCall(item: Members, type: string, clean: Cleaner): Content {
     ...(input === undefined ? {} : { input: clean.json(input) }),
     ...(fileEdits === 0 ? {} : { fileEdits }),
   }
-  const identity = callId === undefined ? null : `call ${callId}`
-  return { kind: 'tool_call', role: 'assistant', identity, parts: [{ type: 'call', call }] }
+  const parts: readonly Part[] = [{ type: 'call', call }]
+  const common = { kind: 'tool_call', role: 'assistant', parts } as const
+  if (callId === undefined) return { ...common, identity: null }
+  return { ...common, identity: `call ${callId}`, repeats: { type: 'call', callId } }
 }
 
 /** `arguments` is JSON in a text. */
@@ -163,19 +202,44 @@ function readOutput(item: Members, clean: Cleaner): Content {
     role: 'tool',
     identity: callId === undefined ? null : `output ${callId}`,
     parts,
-    ...(callId === undefined ? {} : { toolCallId: callId }),
+    ...(callId === undefined
+      ? {}
+      : {
+          toolCallId: callId,
+          repeats: { type: 'result', callId, content: hashOf(JSON.stringify(item.output ?? null)) },
+        }),
     ...(output?.success === false ? { isError: true } : {}),
   }
 }
 
+const TURN_STARTS: ReadonlySet<unknown> = new Set(['task_started', 'turn_started'])
+
 function readEvent(payload: Members, occurredAt: string | null): readonly Fact[] {
   if (payload.type === 'thread_rolled_back') return [{ fact: 'undo', turns: tokensOf(payload.num_turns) }]
+  if (TURN_STARTS.has(payload.type)) return readTurn(payload)
   if (payload.type !== 'token_count') return []
   const info = membersOf(payload.info)
   const total = membersOf(info?.total_token_usage)
   if (total === null) return []
   const last = membersOf(info?.last_token_usage)
   return [{ fact: 'total', total: usageOf(total), last: last === null ? null : usageOf(last), occurredAt }]
+}
+
+/** Newer versions write the tokens of each answer, before the total that contains them. */
+function readUsage(payload: Members, occurredAt: string | null, clean: Cleaner): readonly Fact[] {
+  const usage = membersOf(payload.usage)
+  if (usage === null) return [{ fact: 'skip' }]
+  const [threadId, responseId] = [payload.thread_id, payload.response_id].map(clean.name)
+  return [
+    {
+      fact: 'total',
+      total: null,
+      last: usageOf(usage),
+      occurredAt,
+      ...(threadId === undefined ? {} : { threadId }),
+      ...(responseId === undefined ? {} : { responseId }),
+    },
+  ]
 }
 
 /** The input includes cached tokens. */

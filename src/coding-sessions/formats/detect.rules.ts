@@ -15,6 +15,7 @@ const CODEX_TYPES: ReadonlySet<unknown> = new Set([
   'session_meta',
   'response_item',
   'event_msg',
+  'token_usage_record',
   'turn_context',
   'compacted',
 ])

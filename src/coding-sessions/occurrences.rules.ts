@@ -1,0 +1,133 @@
+/**
+ * Tells events apart that have one id. Pure, apart from its own state.
+ *
+ * Models give ids to answers and calls, and relays, local models and other providers do not keep them unique: every answer
+ * has one `message.id`, or the calls of each answer are numbered from 0. An id that comes again is a new event if its content
+ * or its place in the conversation differs. The first event of an id has the id alone, so most ids are what the agent wrote.
+ */
+import type { EventFact, Repeats } from './event.rules.ts'
+
+/** Ids that are remembered, of answers and of calls. A forgotten id that comes again counts as its first event. */
+const MAX_SEEN = 20_000
+
+interface Seen {
+  /** How many events had the id. */
+  readonly count: number
+  /** Of the latest of these events: */
+  readonly records: Set<string>
+  readonly calls: Set<string>
+  content: string
+  at: number
+  request: string | null
+  isStopped: boolean
+  inputTokens: number
+}
+
+export class Occurrences {
+  readonly #seen = new Map<string, Seen>()
+  /** When calls were made, and results came, by the id of the call. */
+  readonly #calls = new Map<string, number>()
+  readonly #results = new Map<string, number>()
+  /** When a person last wrote, and a tool last answered, by chain. */
+  readonly #people = new Map<string, number>()
+  readonly #answered = new Map<string, number>()
+  #now = 0
+
+  /** The identity of the event that the record belongs to. Each record is asked for once, in the order of the file. */
+  identityOf(fact: EventFact, identity: string): string {
+    this.#now++
+    const { repeats, chain = '' } = fact
+    const known = repeats === undefined ? undefined : this.#seen.get(identity)
+    // A line that is written again changes nothing.
+    if (known?.records.has(fact.record) && repeats?.type === 'answer') return numbered(identity, known.count)
+    const isNew = known === undefined || (repeats !== undefined && this.#isAnother(fact, repeats, known))
+    const count = known === undefined ? 1 : isNew ? known.count + 1 : known.count
+    if (repeats !== undefined) this.#remember(identity, fact, repeats, isNew ? undefined : known, count)
+    if (fact.kind === 'message' && fact.role === 'user') remember(this.#people, chain, this.#now, MAX_SEEN)
+    if (fact.kind === 'tool_result') remember(this.#answered, chain, this.#now, MAX_SEEN)
+    return numbered(identity, count)
+  }
+
+  #remember(
+    identity: string,
+    fact: EventFact,
+    repeats: Repeats,
+    known: Seen | undefined,
+    count: number,
+  ): void {
+    const seen: Seen = known ?? {
+      count,
+      records: new Set(),
+      calls: new Set(),
+      content: '',
+      at: 0,
+      request: null,
+      isStopped: false,
+      inputTokens: 0,
+    }
+    seen.at = this.#now
+    seen.records.add(fact.record)
+    if (repeats.type === 'result') {
+      seen.content = repeats.content
+      remember(this.#results, repeats.callId, this.#now, MAX_SEEN)
+    } else
+      for (const { id } of callsOf(fact)) {
+        if (id === undefined) continue
+        seen.calls.add(id)
+        remember(this.#calls, id, this.#now, MAX_SEEN)
+      }
+    if (repeats.type === 'answer') {
+      seen.request ??= repeats.request
+      seen.isStopped ||= repeats.isStopped
+      seen.inputTokens ||= inputOf(fact)
+    }
+    remember(this.#seen, identity, seen, MAX_SEEN)
+  }
+
+  #isAnother(fact: EventFact, repeats: Repeats, known: Seen): boolean {
+    switch (repeats.type) {
+      case 'call':
+        return !known.records.has(fact.record) || (this.#results.get(repeats.callId) ?? 0) > known.at
+      case 'result':
+        return known.content !== repeats.content || (this.#calls.get(repeats.callId) ?? 0) > known.at
+      case 'answer':
+        return this.#isAnotherAnswer(fact, repeats, known)
+    }
+  }
+
+  /**
+   * Blocks of one answer are lines that follow each other. Only results of calls that the answer itself has made may stand between
+   * them: tools begin to run while the answer is still being written.
+   */
+  #isAnotherAnswer(fact: EventFact, repeats: Repeats & { type: 'answer' }, known: Seen): boolean {
+    const { chain = '' } = fact
+    if (repeats.parent !== null && known.records.has(repeats.parent)) return false
+    const isSameRequest = repeats.request !== null && repeats.request === known.request
+    if (repeats.request !== null && known.request !== null && !isSameRequest) return true
+    if ((this.#people.get(chain) ?? 0) > known.at) return true
+    if ((this.#answered.get(chain) ?? 0) < known.at) return false
+    const inputTokens = inputOf(fact)
+    return (
+      known.isStopped ||
+      (known.inputTokens > 0 && inputTokens > 0 && known.inputTokens !== inputTokens) ||
+      callsOf(fact).some(({ id }) => id !== undefined && known.calls.has(id)) ||
+      (!isSameRequest && fact.parts.some(({ type }) => type !== 'call'))
+    )
+  }
+}
+
+/** Sets an entry, as the newest one, and forgets the oldest beyond `max`. */
+export function remember<T>(map: Map<string, T>, key: string, value: T, max: number): void {
+  map.delete(key)
+  map.set(key, value)
+  if (map.size > max) map.delete(map.keys().next().value as string)
+}
+
+const numbered = (identity: string, count: number) => (count === 1 ? identity : `${identity} ${count}`)
+
+const callsOf = ({ parts }: EventFact) => parts.flatMap((part) => (part.type === 'call' ? [part.call] : []))
+
+/** All tokens of the prompt. They are the same on every line of an answer, or 0 before the last one. */
+function inputOf({ usage }: EventFact): number {
+  return usage === undefined ? 0 : usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens
+}
