@@ -24,11 +24,19 @@ interface Message {
 
 /** A line that is longer cannot be a request that the service takes. */
 const MAX_LINE_BYTES = 8 * 1024 * 1024
+/** The request whose answer is a stream of changes. */
+const LISTEN = 'subscriptions/listen'
 const INTERNAL_ERROR = -32_603
 const PARSE_ERROR = -32_700
 const NOT_FOUND = 404
 
-/** Resolves when the input has ended. Requests that are not answered by then are given up. */
+/** How long requests may be answered after the end of the input. */
+const END_MS = 30_000
+
+/**
+ * Resolves when the input has ended and its requests are answered. Those that take longer than `END_MS` after the end, or ask the
+ * user, who is gone, are given up.
+ */
 export async function forwardMessages(options: StdioOptions): Promise<void> {
   const connection = createConnection(options)
   const underway = new Set<Promise<void>>()
@@ -37,17 +45,24 @@ export async function forwardMessages(options: StdioOptions): Promise<void> {
     const sent = connection.send(line).finally(() => underway.delete(sent))
     underway.add(sent)
   }
-  connection.close()
+  connection.end()
+  const giveUp = setTimeout(() => connection.close(), END_MS)
   await Promise.allSettled(underway)
+  clearTimeout(giveUp)
 }
 
 function createConnection({ url, headers, write, say }: StdioOptions) {
   const closed = new AbortController()
   /** Requests without an answer, by their ids. */
   const open = new Map<string | number, AbortController>()
+  /** Those of them that only end when they are cancelled. */
+  const streams = new Set<AbortController>()
   /** The start of the session of an older client; sent again where the service has forgotten the session. */
   let start: Message | null = null
   let session: Record<string, string> = {}
+  /** Ends when the client of an older version has its session, which its next messages name. */
+  let starting: Promise<void> = Promise.resolve()
+  let hasEnded = false
 
   const show = (message: object) => write(JSON.stringify(message))
   const fail = (id: string | number | undefined, message: string, code = INTERNAL_ERROR) => {
@@ -95,6 +110,8 @@ function createConnection({ url, headers, write, say }: StdioOptions) {
     }
     let isAnswered = false
     for await (const answer of messagesOf(response)) {
+      if (hasEnded && isRequest(answer))
+        return fail(message.id, 'The input has ended, so the user cannot be asked.')
       if (message.method === 'initialize') remember(answer)
       // The service could not tell which request it refused.
       const isRefusal = answer.error !== undefined && (answer.id ?? null) === null
@@ -118,23 +135,36 @@ function createConnection({ url, headers, write, say }: StdioOptions) {
         open.get(message.params?.requestId as string | number)?.abort()
         return
       }
-      if (message.method === 'initialize') start = message
-      const cancelled = new AbortController()
-      if (isRequest(message)) open.set(message.id, cancelled)
-      try {
-        await exchange(message, AbortSignal.any([cancelled.signal, closed.signal]))
-      } catch (error) {
-        // A cancelled request has no answer.
-        if (cancelled.signal.aborted || closed.signal.aborted) return
-        fail(
-          isRequest(message) ? message.id : undefined,
-          `${url} does not answer: ${(error as Error).message}`,
-        )
-      } finally {
-        if (message.id !== undefined && open.get(message.id) === cancelled) open.delete(message.id)
+      if (message.method === 'initialize') {
+        start = message
+        starting = exchangeOrFail(message)
+        return starting
       }
+      await starting
+      await exchangeOrFail(message)
+    },
+    /** The input has ended: nobody answers what the service asks. */
+    end: () => {
+      hasEnded = true
+      for (const stream of streams) stream.abort()
     },
     close: () => closed.abort(),
+  }
+
+  async function exchangeOrFail(message: Message): Promise<void> {
+    const cancelled = new AbortController()
+    if (isRequest(message)) open.set(message.id, cancelled)
+    if (message.method === LISTEN) streams.add(cancelled)
+    try {
+      await exchange(message, AbortSignal.any([cancelled.signal, closed.signal]))
+    } catch (error) {
+      // A cancelled request has no answer.
+      if (cancelled.signal.aborted || closed.signal.aborted) return
+      fail(isRequest(message) ? message.id : undefined, `${url} does not answer: ${(error as Error).message}`)
+    } finally {
+      streams.delete(cancelled)
+      if (message.id !== undefined && open.get(message.id) === cancelled) open.delete(message.id)
+    }
   }
 }
 

@@ -24,6 +24,12 @@ export interface NewOAuthRecord {
   readonly lifetimeSeconds: number
 }
 
+/**
+ * Seconds in which a refresh token that was used may be used again: two processes of one client refresh at the same time, or an answer
+ * was lost (RFC 9700 section 4.14.2 asks for the detection of reuse, which begins after it). Other records are used once.
+ */
+const REUSE_SECONDS = (kind: string) => (kind === 'RefreshToken' ? 10 : 0)
+
 /** Stores a record, or replaces its payload and lifetime. */
 export async function upsertRecord(sql: Query, row: NewOAuthRecord): Promise<void> {
   await sql`
@@ -37,10 +43,15 @@ export async function upsertRecord(sql: Query, row: NewOAuthRecord): Promise<voi
       expires_at = excluded.expires_at`
 }
 
-/** Includes expired tokens and codes, which the library recognises when they are used again. */
+/**
+ * Includes expired tokens and codes, which the library recognises when they are used again. A token that may still be used again
+ * counts as unused.
+ */
 export async function selectRecord(sql: Query, kind: string, hash: Buffer): Promise<OAuthRecord | null> {
   const [row] = await sql<OAuthRecord[]>`
-    select payload, consumed_at as "consumedAt"
+    select
+      payload,
+      case when consumed_at <= now() - make_interval(secs => ${REUSE_SECONDS(kind)}) then consumed_at end as "consumedAt"
     from oauth_record
     where kind = ${kind} and hash = ${hash} and (kind <> 'Client' or expires_at > now())`
   return row ?? null
@@ -54,12 +65,15 @@ export async function selectRecordByUid(sql: Query, kind: string, uid: string): 
   return row ?? null
 }
 
-/** Marks a record as used. Of concurrent calls one succeeds. @returns false if it was used before */
+/** Marks a record as used. Of concurrent calls one succeeds, unless it may be used again. @returns false if it was used before */
 export async function consumeRecord(sql: Query, kind: string, hash: Buffer): Promise<boolean> {
+  const seconds = REUSE_SECONDS(kind)
+  // Of two requests that begin at once the second sees a time after its own beginning.
+  const reusable = seconds === 0 ? sql`` : sql`or consumed_at > now() - make_interval(secs => ${seconds})`
   const { count } = await sql`
     update oauth_record
-    set consumed_at = now()
-    where kind = ${kind} and hash = ${hash} and consumed_at is null`
+    set consumed_at = coalesce(consumed_at, now())
+    where kind = ${kind} and hash = ${hash} and (consumed_at is null ${reusable})`
   return count > 0
 }
 

@@ -65,9 +65,9 @@ export function createInsight(deps: InsightDeps, statementMs = STATEMENT_MS) {
   }
 
   return {
-    /** @throws AppError 400 */
-    checkCounts(request: CountRequest): void {
-      assertCountable(request)
+    /** @param pathOf what the caller calls a filter @throws AppError 400 */
+    checkCounts(request: CountRequest, pathOf?: (filter: string) => string): void {
+      assertCountable(request, pathOf)
       daysOf(request, deps.clock.now())
     },
 

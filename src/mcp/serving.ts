@@ -14,6 +14,9 @@ import { MAX_OPEN_CALLS } from './limits.ts'
 import { type Caller, createServers } from './server.ts'
 import type { Tool } from './tools/tool.ts'
 
+const ANY_TYPE = '*/*'
+const BOTH_TYPES = 'application/json, text/event-stream'
+
 export interface ServingParts {
   readonly config: Pick<Config, 'dataDir' | 'secretKey'>
   readonly sql: Sql
@@ -60,7 +63,8 @@ export async function createServing({ config, sql, tools, sessions, log }: Servi
   return {
     changes,
     close: () => current.close(),
-    async serve({ request, body, principal, requestId, asks }) {
+    async serve({ request: sent, body, principal, requestId, asks }) {
+      const request = acceptingBoth(sent)
       const caller = { principal, requestId }
       if (request.method === 'DELETE' || (await isLegacyRequest(request, body)))
         return legacy({
@@ -80,4 +84,13 @@ export async function createServing({ config, sql, tools, sessions, log }: Servi
       return current.fetch(request, { parsedBody: body, authInfo })
     },
   }
+}
+
+/** The SDK looks for the names of both media types. No header, and a range of all types, accept them, too (RFC 9110 section 12.5.1). */
+function acceptingBoth(request: Request): Request {
+  const ranges = request.headers.get('accept')?.split(',') ?? [ANY_TYPE]
+  if (!ranges.some((range) => range.split(';')[0]?.trim() === ANY_TYPE)) return request
+  const headers = new Headers(request.headers)
+  headers.set('accept', BOTH_TYPES)
+  return new Request(request.url, { method: request.method, headers, signal: request.signal })
 }

@@ -86,7 +86,8 @@ export function createSearch(deps: SearchDeps, statementMs = STATEMENT_MS) {
   }
 
   return {
-    assertWords: (query: string): void => void textOf(query),
+    /** @param name what the caller calls the query @throws AppError 400 */
+    assertWords: (query: string, name: string): void => void textOf(query, name),
 
     /** @throws AppError 400 if the query has no word; 503 `search_busy`, `search_timed_out` */
     search: async (viewer: Viewer, request: SearchRequest): Promise<Results> => run(viewer, request),
@@ -104,11 +105,11 @@ export function createSearch(deps: SearchDeps, statementMs = STATEMENT_MS) {
 }
 
 /** @throws AppError 400 */
-function textOf(query: string): SearchText {
+function textOf(query: string, name = 'q'): SearchText {
   const text = searchTextOf(query)
   if (!text.hasWords)
     throw invalid([
-      { path: 'q', code: 'blank', message: 'must contain a word or a number that is not excluded' },
+      { path: name, code: 'blank', message: 'must contain a word or a number that is not excluded' },
     ])
   return text
 }

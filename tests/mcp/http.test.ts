@@ -24,7 +24,43 @@ const projects = async () =>
     ({ name }: { name: string }) => name,
   )
 
+test.each([undefined, '*/*', 'text/html, */*;q=0.8', 'application/json, text/event-stream'])(
+  'a request that accepts %p is answered, in both generations',
+  async (accept) => {
+    const list = (params: object, more: Record<string, string>) =>
+      fetch(`${server.baseUrl}/mcp`, {
+        method: 'POST',
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params }),
+        headers: {
+          authorization: `Bearer ${userToken}`,
+          'content-type': 'application/json',
+          ...(accept === undefined ? {} : { accept }),
+          ...more,
+        },
+      })
+    const version = '2026-07-28'
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': version,
+      'io.modelcontextprotocol/clientInfo': { name: 'curl', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    }
+    const older = await list({}, { 'mcp-protocol-version': '2025-06-18' })
+    expect([older.status, await older.text()]).toEqual([200, expect.stringContaining('create-project')])
+    const newer = await list({ _meta }, { 'mcp-protocol-version': version, 'mcp-method': 'tools/list' })
+    expect([newer.status, await newer.text()]).toEqual([200, expect.stringContaining('create-project')])
+  },
+)
+
 describe.each(GENERATIONS)('a client of the %s generation', (generation) => {
+  test('reads errors that name what it has sent', async () => {
+    await using client = disposable(await connect(generation, null))
+    const blank = await client.call('search-customer-voice', { query: '-invoice' })
+    expect(blank).toMatchObject({ isError: true, text: expect.stringMatching(/query: must contain a word/) })
+    const filters = { outcome: 'resolved' }
+    const unfit = await client.call('get-insights', { metric: 'feedback', by: ['day'], filters })
+    expect(unfit.text).toContain('filters.outcome: does not apply to feedback')
+  })
+
   test('speaks its own version of the protocol', async () => {
     await using client = disposable(await connect(generation, null))
     expect(client.version).toBe(generation === 'new' ? '2026-07-28' : '2025-11-25')

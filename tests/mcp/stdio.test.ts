@@ -89,6 +89,32 @@ describe('the process', () => {
     expect(await child.stdout.text()).toBe('')
   })
 
+  test('answers what was asked before its input ended, also in the session of an older client', async () => {
+    const name = newId()
+    const request = (id: number, method: string, params: object) =>
+      `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`
+    const call = (id: number, tool: string, input: object) =>
+      request(id, 'tools/call', { name: tool, arguments: input })
+    const clientInfo = { name: 'pipe', version: '1' }
+    const child = await run(
+      { EARSHOT_USER_TOKEN: tenant.userToken },
+      [
+        request(1, 'initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }),
+        `${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })}\n`,
+        request(2, 'tools/list', {}),
+        call(3, 'create-project', { name, userApproved: true }),
+        call(4, 'get-project', { publicId: newId() }),
+      ].join(''),
+    )
+    child.stdin.end()
+    const answers = (await child.stdout.text()).trim().split('\n')
+    expect(await child.exited).toBe(0)
+    const byId = new Map(answers.map((line) => JSON.parse(line)).map((answer) => [answer.id, answer]))
+    expect([...byId.keys()].sort()).toEqual([1, 2, 3, 4])
+    expect(byId.get(3).result.structuredContent).toMatchObject({ name })
+    expect(byId.get(4).result.isError).toBe(true)
+  })
+
   test('answers lines that are no JSON, and requests to a service that is away', async () => {
     const child = await run(
       { EARSHOT_USER_TOKEN: 'x', EARSHOT_URL: 'http://127.0.0.1:1' },

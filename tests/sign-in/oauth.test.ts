@@ -358,12 +358,31 @@ test('of parallel uses of a record one succeeds', async () => {
 })
 
 describe('a refresh token', () => {
-  test('gives a new pair, and using the old one again revokes everything', async () => {
+  /** As if it had been used a while ago. */
+  const age = (seconds: number) => server.database.sql`
+    update oauth_record
+    set consumed_at = consumed_at - make_interval(secs => ${seconds})
+    where kind = 'RefreshToken'`
+
+  test('that two requests of a client use at once, or within seconds, gives each a pair, and ends nothing', async () => {
+    const first = await tokens()
+    const both = await Promise.all([refresh(first.refresh_token), refresh(first.refresh_token)])
+    await age(8)
+    const pairs = [...both, await refresh(first.refresh_token)]
+    expect(pairs.map(({ status }) => status)).toEqual([200, 200, 200])
+    for (const { body } of pairs) {
+      expect(await who(body.access_token)).toMatchObject({ audience: audience() })
+      expect((await refresh(body.refresh_token)).status).toBe(200)
+    }
+  })
+
+  test('gives a new pair, and using the old one later revokes everything', async () => {
     const first = await tokens()
     const { status, body } = await refresh(first.refresh_token)
     expect(status).toBe(200)
     expect(body.refresh_token).not.toBe(first.refresh_token)
     expect(await who(body.access_token)).toMatchObject({ audience: audience() })
+    await age(11)
     expect((await refresh(first.refresh_token)).body.error).toBe('invalid_grant')
     await refused(body.access_token)
     expect((await refresh(body.refresh_token)).body.error).toBe('invalid_grant')

@@ -85,7 +85,7 @@ const searchVoice = (search: Search, linkOf: LinkOf) =>
       ),
     }),
     async prepare(user, input) {
-      search.assertWords(input.query)
+      search.assertWords(input.query, 'query')
       const request = { ...input, ...periodOf(input), limit: input.limit ?? 10, after: null }
       return {
         async run() {
@@ -160,7 +160,7 @@ const getInsights = (insight: Insight) =>
     }),
     async prepare(user, { metric = 'signals', by, filters = {}, ...input }) {
       const request = { metric, by, ...filters, ...periodOf(input) }
-      insight.checkCounts(request)
+      insight.checkCounts(request, (filter) => `filters.${filter}`)
       return {
         async run() {
           const { data, ...counts } = await insight.counts(user, request)

@@ -5,7 +5,7 @@ import type { OAuthRecord, OAuthRecords } from '../../identity/oauth-records.ts'
 /** A registered client that no user allowed yet. Records of other kinds have a lifetime of their own. */
 const NEW_CLIENT_SECONDS = 86_400
 
-/** `alreadyUsed` makes the error for a code or refresh token that another request uses at the same time. */
+/** `alreadyUsed` makes the error for a code that another request uses at the same time. */
 export function createAdapter(records: OAuthRecords, kind: string, alreadyUsed: () => Error): Adapter {
   const restore = (record: OAuthRecord | null, id: string | null): AdapterPayload | undefined => {
     if (record === null) return undefined
