@@ -9,9 +9,11 @@ import { INSIGHT_CHANGES } from './findings/backfill.ts'
 import { COUNT_CHANGES } from './insight/counts/backfill.ts'
 import { type DataChange, runDataChange } from './platform/db/data-change.ts'
 import { QUOTA_CHANGES } from './quotas/backfill.ts'
+import { recordingNamesChange } from './recordings/names.ts'
 import { participantTimeChange } from './recordings/participants.ts'
 import { createSearchChanges } from './search/backfill.ts'
 import { themesChange, themeVectorsChange } from './themes/feed.ts'
+import { transcriptWordsChange } from './transcripts/backfill.ts'
 import { deliveryActors } from './webhooks/maintenance.ts'
 import { weeklyMailActors } from './weekly-mail/service.ts'
 
@@ -21,6 +23,8 @@ const createDataChanges = (): readonly DataChange[] => [
   sessionTimesChange,
   participantTimeChange,
   ...createSearchChanges(),
+  recordingNamesChange,
+  transcriptWordsChange,
   ...INSIGHT_CHANGES,
   themesChange,
   themeVectorsChange,

@@ -14,6 +14,7 @@ import { toolsMaintenance } from './mcp/service.ts'
 import { mediaMaintenance } from './media/service.ts'
 import { meetingMaintenance } from './meetings/maintenance.ts'
 import { traceMaintenance } from './otlp/maintenance.ts'
+import { peopleMaintenance } from './people/maintenance.ts'
 import { quotaMaintenance } from './quotas/maintenance.ts'
 import { signInMaintenance } from './sign-in/service.ts'
 import { themeMaintenance } from './themes/feed.ts'
@@ -34,6 +35,7 @@ export function maintenanceOf(deps: Deps): readonly MaintenanceTask[] {
     ...weeklyMailMaintenance(deps),
     ...mediaMaintenance(deps),
     ...meetingMaintenance(deps),
+    ...peopleMaintenance(deps),
     ...uploadMaintenance(deps),
     ...feedbackImportMaintenance(deps),
     ...traceMaintenance(deps),

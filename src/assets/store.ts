@@ -1,6 +1,7 @@
 /** The SQL of the asset of a recording. No other store writes the columns `recording.asset_*`. */
 import type { PendingQuery, Row } from 'postgres'
 import type { Query, Tx } from '../platform/db/pool.ts'
+import { nameWords } from '../platform/text/words.rules.ts'
 import type { AssetStatus } from '../recordings/model.ts'
 import type { AssetErrorCode } from './rules.ts'
 
@@ -99,6 +100,7 @@ export async function completeUpload(
     update recording
     set
       asset_status = ${to}, updated_at = now(), display_name = coalesce(display_name, ${displayName}),
+      name_words = case when display_name is null then ${nameWords(displayName)} else name_words end,
       named_at = case when display_name is null then ${namedAt}::text::timestamptz else named_at end
     where organization_id = ${organizationId}
       and id = ${recordingId}

@@ -4,6 +4,8 @@ import type { Query, Tx } from '../platform/db/pool.ts'
 import { isUuid } from '../platform/ids.ts'
 import type { Boundary } from './model.ts'
 import type { Company, CompanyInput } from './rules.ts'
+import type { PersonSearch } from './search.rules.ts'
+import { fits } from './search.store.ts'
 
 export interface PersonRow {
   readonly id: number
@@ -140,6 +142,8 @@ export async function updatePerson(
 }
 
 export interface PersonFilter {
+  /** Null: nobody fits. */
+  readonly search?: PersonSearch | null | undefined
   readonly email?: string | undefined
   readonly uuids?: readonly string[] | undefined
   readonly since?: string | undefined
@@ -162,7 +166,7 @@ const peopleWith = (query: Query, organizationId: string, uuids: readonly string
 export function listPeople(
   query: Query,
   organizationId: string,
-  { email, uuids, since, until }: PersonFilter,
+  { search, email, uuids, since, until }: PersonFilter,
   { after, offset, limit }: PersonPosition,
 ) {
   return query<PersonRow[]>`
@@ -171,6 +175,7 @@ export function listPeople(
     where organization_id = ${organizationId}
       and merged_into is null
       ${email === undefined ? query`` : query`and ${hasEmail(query, organizationId, email)}`}
+      ${search === undefined ? query`` : search === null ? query`and false` : fits(query, organizationId, search)}
       ${since === undefined ? query`` : query`and created_at >= ${since}::text::timestamptz`}
       ${until === undefined ? query`` : query`and created_at < ${until}::text::timestamptz`}
       ${behind(query, 'created_at', 'id', after)}

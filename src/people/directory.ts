@@ -24,6 +24,8 @@ import { type Merge, type Mover, mergePeople } from './merge.ts'
 import type { PutPerson } from './model.ts'
 import { type CompanyInput, decideCompany, personDraft } from './rules.ts'
 import { erasedAmong } from './running-erasures.ts'
+import { personWords } from './search.rules.ts'
+import { setSearchWords } from './search.store.ts'
 
 export type { PersonRef, PersonRow } from './directory.store.ts'
 export type { Erasure } from './erasure.store.ts'
@@ -56,9 +58,12 @@ export function createDirectory(deps: DirectoryDeps) {
         const erased = await erasedAmong(tx, organizationId, [write.email], new Date(await databaseTime(tx)))
         if (erased.size > 0) return noPerson()
         const [kept] = await findByFormerEmails(tx, organizationId, [write.email])
-        return kept === undefined
-          ? store.putPerson(tx, organizationId, write)
-          : store.updatePerson(tx, organizationId, kept.id, write)
+        const row =
+          kept === undefined
+            ? await store.putPerson(tx, organizationId, write)
+            : await store.updatePerson(tx, organizationId, kept.id, write)
+        await setSearchWords(tx, [{ organizationId, id: row.id, words: personWords(row) }])
+        return row
       })
     },
 

@@ -101,8 +101,18 @@ export const PersonPage = positionedPageOf(Person)
 const UUID = '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}'
 const MAX_UUIDS = 100
 
+/** In code points. */
+const MAX_SEARCH = 200
+
 export const PersonQuery = Type.Object({
   ...positionQuery,
+  q: Type.Optional(
+    text(
+      `Parts of the name or the address: 1 to ${MAX_SEARCH} characters. Each word must be a part of a word of the person; a single character begins one. ` +
+        'Case and accents do not count.',
+      { minLength: 1, maxLength: MAX_SEARCH },
+    ),
+  ),
   email: Type.Optional(Type.String({ description: 'The whole address, case-insensitively.' })),
   uuids: Type.Optional(
     Type.String({

@@ -17,6 +17,7 @@ import {
   PutPerson,
 } from './model.ts'
 import { personIdParameter, personRef } from './person-id.ts'
+import { personSearchOf } from './search.rules.ts'
 
 const PEOPLE = '/v3/rest/people'
 const PERSON = `${PEOPLE}/{personId}`
@@ -82,10 +83,11 @@ const listPeople = (directory: Directory) =>
     query: PersonQuery,
     success: { status: 200, description: 'A page of people', schema: PersonPage },
     async handler({ principal, query }) {
-      const { email, uuids, since, until, ...place } = query()
+      const { q, email, uuids, since, until, ...place } = query()
       const position = positionOf(order, place)
       const period = { since: moment('since', since), until: moment('until', until) }
-      const filter = { email: email?.trim(), uuids: uuids?.split(','), ...period }
+      const search = q === undefined ? undefined : personSearchOf(q)
+      const filter = { search, email: email?.trim(), uuids: uuids?.split(','), ...period }
       const rows = await directory.list(principal.organizationId, filter, position)
       return ok({
         ...toPage(rows, position.limit, (row) => order.encode([row.createdMicroseconds, row.id]), resourceOf),

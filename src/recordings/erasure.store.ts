@@ -1,5 +1,6 @@
 /** The SQL of erasing a person from the names and summaries of recordings. */
 import type { Tx } from '../platform/db/pool.ts'
+import { nameWords } from '../platform/text/words.rules.ts'
 
 export interface RecordingTexts {
   readonly id: string
@@ -27,10 +28,14 @@ export async function writeTexts(
   rows: readonly RecordingTexts[],
 ): Promise<void> {
   if (rows.length === 0) return
+  const changed = rows.map((row) => ({ ...row, nameWords: nameWords(row.displayName) }))
   await tx`
     update recording r
-    set display_name = coalesce(c."displayName", r.display_name), summary = coalesce(c.summary, r.summary), updated_at = now()
-    from json_to_recordset(${JSON.stringify(rows)}::text::json) as c (id uuid, "displayName" text, summary text)
+    set display_name = coalesce(c."displayName", r.display_name), name_words = coalesce(c."nameWords", r.name_words),
+      summary = coalesce(c.summary, r.summary), updated_at = now()
+    from json_to_recordset(${JSON.stringify(changed)}::text::json) as c (
+      id uuid, "displayName" text, "nameWords" text, summary text
+    )
     where r.organization_id = ${organizationId} and r.id = c.id`
 }
 

@@ -7,6 +7,7 @@
 import type { PendingQuery, Row } from 'postgres'
 import type { Outcome, Sentiment } from '../analyze/insight.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
+import { nameWords } from '../platform/text/words.rules.ts'
 import type { AssetStatus, TranscriptSource, TranscriptStatus } from './model.ts'
 
 /** An SQL condition for one statement. */
@@ -31,11 +32,11 @@ export interface NewRecording {
 export async function insertRecording(tx: Tx, row: NewRecording): Promise<void> {
   await tx`
     insert into recording (
-      id, organization_id, created_by_user_id, display_name, source, started_at, completed_at,
+      id, organization_id, created_by_user_id, display_name, name_words, source, started_at, completed_at,
       summary, summary_source, transcript_status, transcript_source
     )
     values (
-      ${row.id}, ${row.organizationId}, ${row.createdByUserId}, ${row.displayName}, ${row.source},
+      ${row.id}, ${row.organizationId}, ${row.createdByUserId}, ${row.displayName}, ${nameWords(row.displayName)}, ${row.source},
       -- As text: the driver writes a timestamptz parameter through Date and would cut its microseconds.
       ${row.startedAt}::text::timestamptz, ${row.completedAt}::text::timestamptz,
       ${row.summary}, ${row.summary === null ? null : 'api'},
@@ -253,7 +254,7 @@ export async function updateRecording(
     update recording
     set
       updated_at = now()
-      ${displayName === undefined ? tx`` : tx`, display_name = ${displayName}, named_at = now()`}
+      ${displayName === undefined ? tx`` : tx`, display_name = ${displayName}, name_words = ${nameWords(displayName)}, named_at = now()`}
       ${summary === undefined ? tx`` : tx`, summary = ${summary}, summary_source = 'api', summarized_at = now()`}
       ${startedAt === undefined ? tx`` : tx`, started_at = ${startedAt}::text::timestamptz`}
       ${completedAt === undefined ? tx`` : tx`, completed_at = ${completedAt}::text::timestamptz`}

@@ -1,9 +1,10 @@
 /**
  * Searches for any of the words, where no passage has all of them. Pure.
  *
- * A query is a list of units: words, phrases and alternatives that a passage may have one by one. A unit weighs by its rarity among the
+ * A query is a list of units: words and phrases that a passage may have one by one. A unit weighs by its rarity among the
  * passages of the organization. The score of a passage is the weight of the units that it has, over that of all units.
  */
+import { excludedText, type ParsedQuery, unitText } from './query.rules.ts'
 
 /** Units of one configuration. The rest of a longer query is left out. */
 const MAX_UNITS = 24
@@ -11,9 +12,6 @@ const MAX_UNITS = 24
 export const MAX_COUNTED = 4_000
 /** Candidates are the passages with the rarest units, as many units as have this many passages together. */
 const MAX_CANDIDATES = 1_000
-
-/** What a query of PostgreSQL is made of. */
-const PART = /'(?:[^']|'')*'(?::\*)?|<(?:-|\d+)>|[()&|!]/g
 
 export interface Units {
   readonly configuration: string
@@ -32,35 +30,13 @@ export interface Weighted extends Unit {
   readonly weight: number
 }
 
-/** The units of a query without marks. */
-export function unitsOf({ configuration, query }: Unit): Units {
-  const all = [...new Set(split(query, ['&', '|']).flatMap(partsOf))]
-  const excludes = (one: string) => one.startsWith('!')
+/** Without marks. */
+export function unitsOf({ configuration, parts, excluded }: ParsedQuery): Units {
   return {
     configuration,
-    wanted: all.filter((one) => !excludes(one)).slice(0, MAX_UNITS),
-    excluded: all.filter(excludes),
+    wanted: [...new Set(parts.map(unitText))].slice(0, MAX_UNITS),
+    excluded: excludedText(excluded),
   }
-}
-
-/** A word with a hyphen, which PostgreSQL writes as the whole and its parts one behind the other: `'top-up' <-> 'top' <-> 'up'`. */
-const HYPHENATED = /^'[^'-]*-[^']*' <-> '/
-
-/** The parts of a word with a hyphen, because others write it in one word or in two. */
-const partsOf = (unit: string): readonly string[] =>
-  HYPHENATED.test(unit) ? unit.split(' <-> ').filter((part, n) => n > 0 || !part.includes('-')) : [unit]
-
-/** The parts between these operators that are in no parentheses. */
-function split(query: string, operators: readonly string[]): readonly string[] {
-  const parts: string[][] = [[]]
-  let depth = 0
-  for (const [part] of query.matchAll(PART)) {
-    if (part === '(') depth++
-    if (part === ')') depth--
-    if (depth === 0 && operators.includes(part)) parts.push([])
-    else parts.at(-1)?.push(part)
-  }
-  return parts.map((part) => part.join(' ')).filter((part) => part !== '')
 }
 
 /** Sizes of counts, so that each is a digit of base 36. */

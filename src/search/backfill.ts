@@ -1,4 +1,4 @@
-/** Makes searchable what was stored before there was a search: background changes with progress in `earshot doctor`. */
+/** Indexes again what was indexed by former rules (`platform/text/words.rules.ts`), or not at all: background changes with progress in `earshot doctor`. */
 import { type DetectLanguage, loadLanguage } from '../analyze/builtin/language.ts'
 import type { DataChange } from '../platform/db/data-change.ts'
 import { recordSamples, samplesOf, textsOf, writeMessages, writeRecords, writeSpeech } from './indexing.ts'
@@ -20,7 +20,7 @@ export function createSearchChanges(): readonly DataChange[] {
   const prepare = async (): Promise<void> => void (await detector())
   return [
     {
-      name: 'search_of_sessions',
+      name: 'search_words_of_sessions',
       table: 'agent_session',
       key: 'id',
       rowsPerStep: 5,
@@ -43,7 +43,7 @@ export function createSearchChanges(): readonly DataChange[] {
       },
     },
     {
-      name: 'search_of_feedback',
+      name: 'search_words_of_feedback',
       table: 'feedback_record',
       key: 'id',
       rowsPerStep: 50,
@@ -56,7 +56,7 @@ export function createSearchChanges(): readonly DataChange[] {
       },
     },
     {
-      name: 'search_of_recordings',
+      name: 'search_words_of_recordings',
       table: 'recording',
       key: 'id',
       rowsPerStep: 2,

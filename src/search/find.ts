@@ -8,15 +8,16 @@ import {
   candidateQueries,
   countsOf,
   sizesOf,
+  type Unit,
   type Units,
   unitsOf,
   type Weighted,
   weighed,
 } from './any.rules.ts'
 import { countPassages } from './any.store.ts'
-import { corrected, type Query } from './correction.ts'
+import { corrected } from './correction.ts'
 import { type Match, RANKED } from './model.ts'
-import { anyOf, marked, type ParsedQuery, type SearchText, withPrefix } from './query.rules.ts'
+import { anyOf, marked, type ParsedQuery, queryText } from './query.rules.ts'
 import { rank } from './ranking.ts'
 import { type Shown, showPassages } from './results.ts'
 import * as store from './search.store.ts'
@@ -71,52 +72,58 @@ interface Context {
   readonly viewer: Viewer
 }
 
-/** A request with its text and the number of the person. */
+/** A request with the number of the person. */
 interface Asked extends Omit<SearchRequest, 'personId'> {
-  readonly text: SearchText
   readonly personId: number | undefined
 }
 
-/** In a transaction that only reads. @param known the text in each configuration */
+/** In a transaction that only reads. @param parsed the text in each configuration, without those in which it has stop words only */
 export async function search(
   context: Context,
   { personId: person, ...request }: SearchRequest,
-  text: SearchText,
-  known: readonly ParsedQuery[],
+  parsed: readonly ParsedQuery[],
 ): Promise<Results> {
   const { tx, viewer } = context
   const { organizationId } = viewer
-  const parsed = known.filter(({ query }) => query !== '')
   if (parsed.length === 0) return NOTHING
   const personId = person === undefined ? undefined : await store.findPerson(tx, organizationId, person)
   if (personId === null) return NOTHING
-  const asked = { ...request, text, personId }
-  const asWritten = parsed.map((one) => ({ configuration: one.configuration, query: withPrefix(one) }))
+  const asked = { ...request, personId }
   const way = request.after?.[3] ?? null
-  const others = () => corrected(tx, organizationId, asWritten)
   if (way === null || way === 0) {
-    const found = await find(context, { asked, queries: asWritten, isCorrected: false, any: null })
+    const found = await findAll(context, asked, parsed, false)
     if (found.matches > 0 || way === 0) return found
   }
-  const similar = way === ANY ? asWritten : await others()
-  const isCorrected = similar.some(({ query }, index) => query !== asWritten[index]?.query)
-  if (way === CORRECTED || (way === null && isCorrected)) {
-    const found = await find(context, { asked, queries: similar, isCorrected: true, any: null })
+  const similar = way === ANY ? null : await corrected(tx, organizationId, parsed)
+  if (similar !== null && way !== CORRECTED + ANY) {
+    const found = await findAll(context, asked, similar, true)
     if (found.matches > 0 || way === CORRECTED) return found
   }
-  return (await findAny(context, asked, similar, isCorrected)) ?? NOTHING
+  return (await findAny(context, asked, similar ?? parsed, similar !== null)) ?? NOTHING
+}
+
+/** What has all of the words. */
+function findAll(
+  context: Context,
+  asked: Asked,
+  parsed: readonly ParsedQuery[],
+  isCorrected: boolean,
+): Promise<Results> {
+  const queries = parsed.map((one) => ({ configuration: one.configuration, query: queryText(one) }))
+  const excludes = parsed.some(({ excluded }) => excluded.length > 0)
+  return find(context, { asked, queries, excludes, isCorrected, any: null })
 }
 
 /** @returns null if there are not several words, or no passage has one of them */
 async function findAny(
   context: Context,
   asked: Asked,
-  queries: readonly Query[],
+  parsed: readonly ParsedQuery[],
   isCorrected: boolean,
 ): Promise<Results | null> {
   const { tx, viewer } = context
   const { organizationId } = viewer
-  const all = queries.map(unitsOf)
+  const all = parsed.map(unitsOf)
   if (all.every(({ wanted }) => wanted.length < 2)) return null
   const units = all.flatMap(({ configuration, wanted }) => wanted.map((query) => ({ configuration, query })))
   const withMark = units.map((unit) => ({ ...unit, query: marked(unit.query, organizationId) }))
@@ -126,7 +133,7 @@ async function findAny(
   const candidates = candidateQueries(all, units, counts)
   if (candidates.length === 0) return null
   const any = { all, sizes, weighted: weighed(withMark, counts) }
-  return find(context, { asked, queries: candidates, isCorrected, any })
+  return find(context, { asked, queries: candidates, excludes: true, isCorrected, any })
 }
 
 /** How common each unit was on the first page, by which this page is ordered, too. */
@@ -145,22 +152,27 @@ interface AnyWords {
 interface FindQuery {
   readonly asked: Asked
   /** One of each configuration. */
-  readonly queries: readonly Query[]
+  readonly queries: readonly Unit[]
+  /** A passage must fit the query of its own configuration. */
+  readonly excludes: boolean
   readonly isCorrected: boolean
   /** Null: a passage has all of the words. */
   readonly any: AnyWords | null
 }
 
 /** Ranks the matches, and shows those of the page. */
-async function find(context: Context, { asked, queries, isCorrected, any }: FindQuery): Promise<Results> {
+async function find(
+  context: Context,
+  { asked, queries, excludes, isCorrected, any }: FindQuery,
+): Promise<Results> {
   const { deps, tx, viewer } = context
   const query = anyOf(queries.map((one) => one.query))
   const microseconds = asked.after?.[0] ?? deps.clock.now().getTime() * 1_000
-  const wanted = wantedOf(context, asked, query, queries, any?.weighted ?? null)
+  const wanted = wantedOf(context, asked, query, excludes ? queries : null, any?.weighted ?? null)
   const ranked = await rank(tx, wanted, asked, microseconds)
   const hits = hitsOf(ranked)
   const said = any === null ? query : anyOf(any.all.flatMap((one) => one.wanted))
-  const shown = await showPassages(tx, viewer.organizationId, hits.slice(0, asked.limit), said, asked.query)
+  const shown = await showPassages(tx, viewer.organizationId, hits.slice(0, asked.limit), said)
   const way = (isCorrected ? CORRECTED : 0) + (any === null ? 0 : ANY)
   const sizes = any === null ? '' : `;${any.sizes}`
   const afterOf = ({ id, score }: Hit): After => [microseconds, `${score}${sizes}`, id, way]
@@ -177,9 +189,9 @@ async function find(context: Context, { asked, queries, isCorrected, any }: Find
 /** The filter: what the request asks for, of what the viewer may see. */
 function wantedOf(
   { deps, tx, viewer }: Context,
-  { text, channel, since, until, personId, agentKey }: Asked,
+  { channel, since, until, personId, agentKey }: Asked,
   query: string,
-  queries: readonly Query[],
+  exact: readonly Unit[] | null,
   units: readonly Weighted[] | null,
 ): store.Wanted {
   const { organizationId } = viewer
@@ -188,10 +200,7 @@ function wantedOf(
     organizationId,
     query: marked(query, organizationId),
     units,
-    exact:
-      text.excludes || units !== null
-        ? queries.map((one) => ({ ...one, query: marked(one.query, organizationId) }))
-        : null,
+    exact: exact?.map((one) => ({ ...one, query: marked(one.query, organizationId) })) ?? null,
     channel,
     since,
     until,

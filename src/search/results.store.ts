@@ -1,6 +1,7 @@
 /** The SQL that reads the texts of passages and marks words in them. */
 import type { Channel } from '../insight/model.ts'
 import type { Query } from '../platform/db/pool.ts'
+import { HEADLINE_OPTIONS } from './highlight.rules.ts'
 
 export interface PassageRow {
   readonly id: number
@@ -87,17 +88,16 @@ export interface HeadlineRow {
   readonly headline: string
 }
 
-/** The parts of the texts around what a query without marks finds. */
+/** The texts with markers around what a query without marks finds. */
 export function headlines(
   tx: Query,
-  texts: readonly { readonly configuration: string; readonly text: string; readonly options: string }[],
+  texts: readonly { readonly configuration: string; readonly text: string }[],
   query: string,
 ) {
   return tx<HeadlineRow[]>`
-    select t.n::int, ts_headline(t.configuration::regconfig, t.text, ${query}::text::tsquery, t.options) as headline
+    select t.n::int, ts_headline(t.configuration::regconfig, t.text, ${query}::text::tsquery, ${HEADLINE_OPTIONS}) as headline
     from unnest(
       ${texts.map(({ configuration }) => configuration)}::text[],
-      ${texts.map(({ text }) => text)}::text[],
-      ${texts.map(({ options }) => options)}::text[]
-    ) with ordinality as t (configuration, text, options, n)`
+      ${texts.map(({ text }) => text)}::text[]
+    ) with ordinality as t (configuration, text, n)`
 }

@@ -1,8 +1,10 @@
 /** Shows passages: texts with marks, titles and people. */
 import { visibleText } from '../agents/events/visibility.ts'
 import type { Channel } from '../insight/model.ts'
+import { mapInSlices } from '../platform/concurrency/time-slicing.ts'
 import type { Tx } from '../platform/db/pool.ts'
-import { highlightOf, markRuns, plainLine } from './highlight.rules.ts'
+import { textOf, wordsOf } from '../platform/text/words.rules.ts'
+import { headlineOf, plainLine } from './highlight.rules.ts'
 import { MAX_PASSAGE } from './passage.rules.ts'
 import * as store from './results.store.ts'
 
@@ -31,7 +33,6 @@ export async function showPassages(
   organizationId: string,
   hits: readonly { readonly id: number }[],
   query: string,
-  written: string,
 ): Promise<ReadonlyMap<number, Shown>> {
   if (hits.length === 0) return new Map()
   const rows = await store.readPassages(
@@ -40,16 +41,12 @@ export async function showPassages(
     hits.map(({ id }) => id),
   )
   const lines = rows.map(({ content }) => plainLine(visibleText(content, MAX_PASSAGE)))
-  const highlights = lines.map(highlightOf)
-  const texts = rows.map(({ configuration }, n) => ({ configuration, ...highlights[n]! }))
+  const words = await mapInSlices(lines, wordsOf)
+  const texts = rows.map(({ configuration }, n) => ({ configuration, text: textOf(words[n]!) }))
   const headlines = await store.headlines(tx, texts, query)
   const byNumber = new Map(headlines.map(({ n, headline }) => [n - 1, headline]))
-  return new Map(
-    rows.map((row, n) => {
-      const headline = markRuns(lines[n]!, written) ?? highlights[n]!.restore(byNumber.get(n) ?? '')
-      return [row.id, shownOf(row, lines[n]!, headline)]
-    }),
-  )
+  const marked = await mapInSlices(lines, (line, n) => headlineOf(line, words[n]!, byNumber.get(n) ?? ''))
+  return new Map(rows.map((row, n) => [row.id, shownOf(row, lines[n]!, marked[n]!)]))
 }
 
 function shownOf(row: store.PassageRow, text: string, headline: string): Shown {

@@ -7,9 +7,8 @@
 import type { PendingQuery, Row } from 'postgres'
 import type { Channel } from '../insight/model.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
-import type { Weighted } from './any.rules.ts'
+import type { Unit, Weighted } from './any.rules.ts'
 import { relevance } from './any.store.ts'
-import type { ParsedQuery } from './query.rules.ts'
 import { MAX_VOCABULARY } from './similar.rules.ts'
 
 export type Fragment = PendingQuery<Row[]>
@@ -24,16 +23,14 @@ export async function prepareSearch(tx: Tx, timeoutMs: number): Promise<void> {
       set_config('jit', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`
 }
 
-/** The search text in each configuration of the organization. */
-export function parseQuery(
-  tx: Query,
-  organizationId: string,
-  { text, last }: { readonly text: string; readonly last: string },
-) {
-  return tx<ParsedQuery[]>`
-    select
-      configuration, websearch_to_tsquery(configuration::regconfig, ${text})::text as query,
-      websearch_to_tsquery(configuration::regconfig, ${last})::text as last
+/** Each of the texts as a phrase, in each configuration of the organization. */
+export function parseTexts(tx: Query, organizationId: string, texts: readonly string[]) {
+  return tx<{ configuration: string; queries: string[] }[]>`
+    select configuration, array(
+      select phraseto_tsquery(configuration::regconfig, t.text)::text
+      from unnest(${texts as string[]}::text[]) with ordinality as t (text, n)
+      order by t.n
+    ) as queries
     from search_configuration
     where organization_id = ${organizationId}
     order by configuration`
@@ -44,7 +41,7 @@ export interface Wanted {
   /** With marks. */
   readonly query: string
   /** With marks, by configuration; for searches that exclude words. Null: `query` is enough. */
-  readonly exact: readonly Pick<ParsedQuery, 'configuration' | 'query'>[] | null
+  readonly exact: readonly Unit[] | null
   /** With marks: what a passage may have of a search for any of the words. Null: it has all of them. */
   readonly units: readonly Weighted[] | null
   readonly channel: Channel | undefined

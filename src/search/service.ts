@@ -16,7 +16,7 @@ import { AppError } from '../platform/errors.ts'
 import { invalid } from '../platform/validation/json.ts'
 import { type FindDeps, type Results, type SearchRequest, search } from './find.ts'
 import type { Match } from './model.ts'
-import { type SearchText, searchTextOf } from './query.rules.ts'
+import { parsedOf, type SearchText, searchTextOf, textsOf } from './query.rules.ts'
 import type { Shown } from './results.ts'
 import * as store from './search.store.ts'
 
@@ -72,9 +72,11 @@ export function createSearch(deps: SearchDeps, statementMs = STATEMENT_MS) {
           // In one round trip.
           const [, parsed] = await Promise.all([
             store.prepareSearch(tx, statementMs),
-            store.parseQuery(tx, viewer.organizationId, text),
+            store.parseTexts(tx, viewer.organizationId, textsOf(text)),
           ])
-          return search({ deps, tx, viewer }, request, text, parsed)
+          const queries = parsed.map((one) => parsedOf(text, one.configuration, one.queries))
+          const known = queries.filter(({ groups }) => groups.length > 0)
+          return search({ deps, tx, viewer }, request, known)
         }
         return await transaction(deps.sql, work, 'read only')
       } catch (error) {
@@ -107,7 +109,7 @@ export function createSearch(deps: SearchDeps, statementMs = STATEMENT_MS) {
 /** @throws AppError 400 */
 function textOf(query: string, name = 'q'): SearchText {
   const text = searchTextOf(query)
-  if (!text.hasWords)
+  if (text.groups.length === 0)
     throw invalid([
       { path: name, code: 'blank', message: 'must contain a word or a number that is not excluded' },
     ])

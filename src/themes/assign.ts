@@ -4,6 +4,7 @@
  */
 
 import type { TextWork } from '../analyze/text-work.ts'
+import { mapInSlices } from '../platform/concurrency/time-slicing.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import * as queue from './changes.store.ts'
 import { removeItems, unique } from './forget.ts'
@@ -13,7 +14,6 @@ import { termChanges, totalsAfter } from './members.rules.ts'
 import { applyMoves, type Move, memberOf, type Touched } from './membership.ts'
 import { nearest, type Point, pointOfItem, pointOfTheme, type Surroundings } from './nearness.rules.ts'
 import * as store from './themes.store.ts'
-import { mapInSlices } from './time-slicing.ts'
 import { emptySum, sumOf, unpacked, vectorBytes } from './vector.rules.ts'
 
 /** Items that a turn makes, and changes that it looks at. */

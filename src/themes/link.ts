@@ -2,6 +2,8 @@
  * Makes themes of items that no theme took: groups by average linkage with at least three subjects. Joins themes that have grown alike, except
  * those that a person changed.
  */
+
+import { inSlices, mapInSlices } from '../platform/concurrency/time-slicing.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { NewId } from '../platform/ids.ts'
 import {
@@ -18,7 +20,6 @@ import { memberOf, moveItems, type Touched } from './membership.ts'
 import { createIndex, type Point, pointOfItem, pointOfTheme, type Surroundings } from './nearness.rules.ts'
 import { readSurroundings } from './surroundings.ts'
 import * as store from './themes.store.ts'
-import { inSlices, mapInSlices } from './time-slicing.ts'
 import { MIN_SUBJECTS, titleOf } from './title.rules.ts'
 import { emptySum, sumBytes, sumOf, vectorOf } from './vector.rules.ts'
 

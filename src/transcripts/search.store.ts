@@ -6,8 +6,10 @@
  * of a word.
  */
 import type { PendingQuery, Row } from 'postgres'
+import { mapInSlices } from '../platform/concurrency/time-slicing.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
-import { parseSearch, type Term } from './search.rules.ts'
+import { textOf, wordsOf } from '../platform/text/words.rules.ts'
+import { parseSearch } from './search.rules.ts'
 
 /**
  * A part ends with the utterance that passes this length, so it has at most 60,000 characters. That keeps a tsvector
@@ -16,26 +18,37 @@ import { parseSearch, type Term } from './search.rules.ts'
  */
 const PART_CHARACTERS = 40_000
 
-/** Rebuilds the search parts of a recording from its utterances, within the database. */
+/** Rebuilds the search parts of a recording from its utterances. */
 export async function indexTranscript(tx: Tx, organizationId: string, recordingId: string): Promise<void> {
-  await Promise.all([
-    tx`
-      delete from transcript_search
+  const rows = await tx<{ text: string }[]>`
+    select string_agg(text, E'\n' order by ordinal) as text
+    from (
+      select ordinal, text,
+        ((sum(length(text)) over (order by ordinal) - length(text)) / ${PART_CHARACTERS}::int)::int as part
+      from transcript_utterance
       where organization_id = ${organizationId}
-        and recording_id = ${recordingId}`,
-    tx`
-      insert into transcript_search (organization_id, recording_id, part, document)
-      select ${organizationId}::uuid, ${recordingId}::uuid, part, to_tsvector('simple', string_agg(text, E'\n' order by ordinal))
-      from (
-        select ordinal, text,
-          ((sum(length(text)) over (order by ordinal) - length(text)) / ${PART_CHARACTERS}::int)::int as part
-        from transcript_utterance
-        where organization_id = ${organizationId}
-          and recording_id = ${recordingId}
-      ) as utterance
-      group by part`,
-  ])
+        and recording_id = ${recordingId}
+    ) as utterance
+    group by part
+    order by part`
+  const parts = await mapInSlices(rows, ({ text }) => textOf(wordsOf(text)))
+  await tx`
+    delete from transcript_search
+    where organization_id = ${organizationId}
+      and recording_id = ${recordingId}`
+  await tx`
+    insert into transcript_search (organization_id, recording_id, part, document)
+    select ${organizationId}::uuid, ${recordingId}::uuid, n - 1, to_tsvector('simple', text)
+    from unnest(${parts as string[]}::text[]) with ordinality as p (text, n)`
 }
+
+/** Recordings whose transcript is indexed, among these of any organization. */
+export const findIndexed = (tx: Tx, recordingIds: readonly string[]) => tx<
+  { organizationId: string; recordingId: string }[]
+>`
+  select distinct organization_id as "organizationId", recording_id as "recordingId"
+  from transcript_search
+  where recording_id = any(${recordingIds as string[]}::uuid[])`
 
 /** The result of a search: a set, everything but a set, or both. */
 export interface Found {
@@ -65,7 +78,7 @@ export function recordingsFound(query: Query, organizationId: string, text: stri
  * Both indexes store each word with a mark of its organization, so words of other organizations cost nothing. The index
  * has no positions. A phrase is found by its words in the index, and then checked in the rows found.
  */
-const recordingsWith = (query: Query, organizationId: string, term: Term) => query`
+const recordingsWith = (query: Query, organizationId: string, term: string) => query`
   select s.recording_id
   from transcript_search s
   where ${marked(query, query`strip(s.document)`, query`s.organization_id`)}::tsvector
@@ -75,15 +88,15 @@ const recordingsWith = (query: Query, organizationId: string, term: Term) => que
   union
   select n.id
   from recording n
-  where ${marked(query, query`strip(to_tsvector('simple', n.display_name))`, query`n.organization_id`)}::tsvector
+  where ${marked(query, query`strip(to_tsvector('simple', coalesce(n.name_words, n.display_name)))`, query`n.organization_id`)}::tsvector
       @@ ${wantedMarked(query, organizationId, term)}
     and n.display_name is not null
-    and to_tsvector('simple', n.display_name) @@ ${wanted(query, term)}
+    and to_tsvector('simple', coalesce(n.name_words, n.display_name)) @@ ${wanted(query, term)}
     and (n.organization_id = ${organizationId}) is true`
 
 /**
  * The text of a tsvector or tsquery with a mark of the organization before each word, which is in quotation marks there; quotation
- * marks in a word are doubled. It is the expression of the indexes `transcript_search_words` and `recording_name_words`.
+ * marks in a word are doubled. It is the expression of the indexes `transcript_search_words` and `recording_name_search`.
  */
 const marked = (query: Query, words: Fragment, organizationId: Fragment) => query`
   regexp_replace(
@@ -94,14 +107,9 @@ const marked = (query: Query, words: Fragment, organizationId: Fragment) => quer
   )`
 
 /** Phrases become words that all occur. */
-const wantedMarked = (query: Query, organizationId: string, term: Term) => {
+const wantedMarked = (query: Query, organizationId: string, term: string) => {
   const words = query`regexp_replace((${wanted(query, term)})::text, '<(-|[0-9]+)>', '&', 'g')`
   return query`${marked(query, words, query`${organizationId}::uuid`)}::tsquery`
 }
 
-function wanted(query: Query, { exact, beginnings }: Term): Fragment {
-  const words = query`websearch_to_tsquery('simple', ${exact})`
-  const begun = query`to_tsquery('simple', ${beginnings.map((word) => `'${word}':*`).join(' | ')})`
-  if (beginnings.length === 0) return words
-  return exact === '' ? begun : query`(${words} || ${begun})`
-}
+const wanted = (query: Query, term: string) => query`to_tsquery('simple', ${term})`

@@ -92,6 +92,7 @@ import { readSpan } from '../../src/otlp/span.rules.ts'
 import { attributesOf } from '../../src/otlp/values.rules.ts'
 import { createEraser } from '../../src/people/erasure.rules.ts'
 import { decideCompany } from '../../src/people/rules.ts'
+import { personSearchOf, personWords } from '../../src/people/search.rules.ts'
 import { splitCommandLine } from '../../src/platform/lifecycle/command-line.ts'
 import { oneLine } from '../../src/platform/lifecycle/start-error.ts'
 import { fillHtml, fillText, textAsHtml } from '../../src/platform/mail/template.ts'
@@ -99,22 +100,22 @@ import { chooseCoding, codingOfBody } from '../../src/platform/net/content-codin
 import { createOutboundPolicy, isPublicAddress } from '../../src/platform/net/outbound-url.ts'
 import { retryAfterMs, retryAfterSeconds } from '../../src/platform/net/retry-after.rules.ts'
 import { contentDisposition } from '../../src/platform/storage/disposition.ts'
+import { piecesOf as piecesOfText } from '../../src/platform/text/pieces.rules.ts'
+import {
+  nameWords,
+  signsOf,
+  wantedOf,
+  withoutAccents,
+  wordsOf as wordsOfText,
+} from '../../src/platform/text/words.rules.ts'
 import { isEmail, isEmailAddress } from '../../src/platform/validation/email-address.ts'
 import { isStorableText, parseJson } from '../../src/platform/validation/json.ts'
 import { nameOf } from '../../src/platform/validation/names.ts'
 import { isFullDate, isRfc3339, toUtc } from '../../src/platform/validation/rfc3339.ts'
 import { joinLines, trimEndOf, trimOf } from '../../src/platform/validation/trim.ts'
 import { playbackFileName } from '../../src/recordings/playback.rules.ts'
-import { highlightOf, markRuns, plainLine, toHtml } from '../../src/search/highlight.rules.ts'
-import {
-  foreignPunctuation,
-  hasPairs,
-  indexedText,
-  MAX_PASSAGE,
-  paired,
-  runsOf,
-  separated,
-} from '../../src/search/passage.rules.ts'
+import { headlineOf, plainLine, toHtml } from '../../src/search/highlight.rules.ts'
+import { indexedText, MAX_PASSAGE } from '../../src/search/passage.rules.ts'
 import { marked, searchTextOf } from '../../src/search/query.rules.ts'
 import { distanceWithin, similarWords } from '../../src/search/similar.rules.ts'
 import { linkUrl, returnPathOf, signInPath } from '../../src/sign-in/link.rules.ts'
@@ -745,24 +746,35 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     },
     shownCode: { length: BODY, read: shownCode },
   },
+  'platform/text/pieces.rules.ts': { piecesOf: { length: MAX_PASSAGE, read: piecesOfText } },
+  'platform/text/words.rules.ts': {
+    nameWords: { length: MAX_PASSAGE, read: nameWords },
+    signsOf: { length: HEADER, read: signsOf },
+    wantedOf: { length: HEADER, read: (text) => wantedOf(text, 3) },
+    withoutAccents: { length: HEADER, read: withoutAccents },
+    wordsOf: { length: MAX_PASSAGE, starts: ['', 'a', '請', '한', 'é'], read: wordsOfText },
+  },
+  'people/search.rules.ts': {
+    personSearchOf: { length: HEADER, read: personSearchOf },
+    // Names and addresses are shorter.
+    personWords: {
+      length: 512,
+      read: (text) => personWords({ firstName: text, lastName: text, email: text }),
+    },
+  },
   'search/highlight.rules.ts': {
-    highlightOf: { length: MAX_PASSAGE, read: (text) => highlightOf(text).text },
-    markRuns: {
+    headlineOf: {
       length: MAX_PASSAGE,
       starts: ['', '請'],
-      read: (text) => markRuns(text, `請求 ${text.slice(0, 190)}`),
+      read: (text) => {
+        const words = wordsOfText(text)
+        return headlineOf(text, words, words.map((word) => `\uE000${word.text}`).join(' '))
+      },
     },
     plainLine: { length: MAX_PASSAGE, read: plainLine },
     toHtml: { length: MAX_PASSAGE, starts: ['', '\uE000'], read: toHtml },
   },
-  'search/passage.rules.ts': {
-    foreignPunctuation: { length: MAX_PASSAGE, read: foreignPunctuation },
-    hasPairs: { length: MAX_PASSAGE, read: hasPairs },
-    indexedText: { length: EVENT, read: indexedText },
-    paired: { length: MAX_PASSAGE, read: paired },
-    runsOf: { length: MAX_PASSAGE, read: runsOf },
-    separated: { length: MAX_PASSAGE, read: separated },
-  },
+  'search/passage.rules.ts': { indexedText: { length: EVENT, read: indexedText } },
   'search/query.rules.ts': {
     marked: { length: HEADER, starts: ['', "'"], read: (text) => marked(text, '01890a5d') },
     searchTextOf: { length: HEADER, starts: ['', '-', '"'], read: searchTextOf },
@@ -1090,15 +1102,20 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'people/rules.ts': ['personDraft'],
   'recordings/rules.ts': ['assertOrder', 'awaitedOf', 'changeOf', 'draftOf', 'orderOfList', 'samePerson'],
   'search/highlight.rules.ts': ['toText'],
-  'search/passage.rules.ts': [
-    'configurationOf',
-    'fieldPassages',
-    'languageSample',
-    'pairsOf',
-    'speechPassages',
-  ],
+  'search/passage.rules.ts': ['configurationOf', 'fieldPassages', 'languageSample', 'speechPassages'],
   // Queries that PostgreSQL made of at most 200 characters.
-  'search/query.rules.ts': ['anyOf', 'markOf', 'withPrefix', 'withSimilar', 'wordsIn'],
+  'search/query.rules.ts': [
+    'anyOf',
+    'excludedText',
+    'markOf',
+    'parsedOf',
+    'queryText',
+    'textsOf',
+    'unitText',
+    'withSimilar',
+    'wordsIn',
+  ],
+  'platform/text/words.rules.ts': ['textOf'],
   'search/similar.rules.ts': ['mayBeMistyped'],
   'sign-in/oauth/metadata.rules.ts': ['audienceOf', 'usedDocument', 'usedMetadata'],
   'transcribe/pieces.rules.ts': ['quietestMoment'],

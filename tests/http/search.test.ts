@@ -145,13 +145,32 @@ describe('finds', () => {
     await untilFound(word, 2)
     const japanese = await found(`エクスポート ${word}`)
     expect(japanese.data.map(({ passage }) => passage)).toEqual([
-      `請求書の<mark>エクスポート</mark>が失敗します。${word}`,
+      `請求書の<mark>エクスポート</mark>が失敗します。<mark>${word}</mark>`,
     ])
     expect((await found(`导出发票 ${word}`)).data).toHaveLength(1)
     expect(await found(`票发 ${word}`)).toMatchObject({ match: 'any' })
     expect((await found(`导出 ${word}`)).match).toBe('all')
     expect((await found(`${word} -導出`)).data).toHaveLength(2)
     expect((await found(`${word} -导出`)).data).toHaveLength(1)
+  })
+
+  test('words that punctuation joins, in any normal form, marked where they stand', async () => {
+    const word = unique()
+    const content = `Invoice/receipt ${word} ${'réglée'.normalize('NFD')} 2026年5月分 broken.Please`
+    await say([userMessage(1, { content })])
+    await untilFound(word)
+    const marked = async (q: string) => {
+      const { match, data } = await found(`${word} ${q}`)
+      return match === 'all'
+        ? [...(data[0]?.passage ?? '').matchAll(/<mark>(.*?)<\/mark>/g)].map(([, one]) => one)
+        : []
+    }
+    expect(await marked('receipt')).toEqual(['receipt', word])
+    expect(await marked('invoice/receipt')).toEqual(['Invoice', 'receipt', word])
+    expect(await marked('reglee')).toEqual([word, 'réglée'.normalize('NFD')])
+    expect(await marked('ＲÉGLÉE')).toEqual([word, 'réglée'.normalize('NFD')])
+    expect(await marked('5月')).toEqual([word, '5', '月分'])
+    expect(await marked('please')).toEqual([word, 'Please'])
   })
 
   test('similar words only if nothing matches as written', async () => {

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect, type Sql } from '../../src/platform/db/pool.ts'
+import { nameWords } from '../../src/platform/text/words.rules.ts'
 import { noting, prepare, reading, type Statement } from '../support/plans.ts'
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'
 
@@ -49,7 +50,7 @@ async function load(organizationId: string, amount: number, word: string, text: 
       returning id, display_name
     )
     insert into transcript_search (organization_id, recording_id, part, document)
-    select ${organizationId}, id, 0, to_tsvector('simple', ${text})
+    select ${organizationId}, id, 0, to_tsvector('simple', ${nameWords(text)})
     from made
     where display_name is null`
 }

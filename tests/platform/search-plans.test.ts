@@ -7,10 +7,12 @@ import { runDataChange, unfinishedDataChanges } from '../../src/platform/db/data
 import type { Tx } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
+import { recordingNamesChange } from '../../src/recordings/names.ts'
 import { createSearchChanges } from '../../src/search/backfill.ts'
 import { marked } from '../../src/search/query.rules.ts'
 import { prepareSearch, rankMatches, type Wanted } from '../../src/search/search.store.ts'
 import { FIRST_WEEKS, weekLabels } from '../../src/search/weeks.rules.ts'
+import { transcriptWordsChange } from '../../src/transcripts/backfill.ts'
 import { insertEvent, insertSession } from '../support/agents-http.ts'
 import { createRecord, createSource, field } from '../support/feedback.ts'
 import { prepare, type Reading, reading } from '../support/plans.ts'
@@ -170,8 +172,19 @@ describe('the background change', () => {
     expect(data.map(({ channel }) => channel).toSorted()).toEqual(['conversation', 'feedback', 'recording'])
     expect(data[0]?.passage).toContain('<mark>eels</mark>')
     expect(await sql`select 1 from search_passage where session_id = ${sessionId}`).toHaveLength(1)
+    const list = async (q: string) => (await key.get(`/v3/rest/recordings?q=${q}`)).body.data.length
+    const call = await createRecording(key, { displayName: 'Zoë', transcript: [utterance(0, 1, 0, 'x')] })
+    await sql`update recording set name_words = null where id = ${call.id}`
+    await sql`
+      insert into transcript_search (organization_id, recording_id, part, document)
+      select ${tenant.organizationId}, ${call.id}, 7, to_tsvector('simple', 'former')
+      where not exists (select 1 from transcript_search where recording_id = ${call.id} and part = 7)`
+    expect([await list('zoe'), await list('zoë'), await list('former')]).toEqual([0, 1, 1])
+    for (const change of [recordingNamesChange, transcriptWordsChange])
+      expect(await runDataChange(sql, change, options)).toBe('finished')
+    expect([await list('zoe'), await list('former'), await list('x')]).toEqual([1, 0, 1])
     expect(await unfinishedDataChanges(sql)).toEqual([])
-    const [done] = await sql`select rows_done from data_change where name = 'search_of_feedback'`
+    const [done] = await sql`select rows_done from data_change where name = 'search_words_of_feedback'`
     expect(done).toMatchObject({ rows_done: 1 })
   }, 300_000)
 })

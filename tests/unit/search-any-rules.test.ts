@@ -2,34 +2,26 @@
 import { describe, expect, test } from 'bun:test'
 import { candidateQueries, countsOf, sizesOf, unitsOf, weighed } from '../../src/search/any.rules.ts'
 
-const wordsOf = (query: string) => {
-  const { wanted, excluded } = unitsOf({ configuration: 'english', query })
-  return [wanted, excluded]
-}
+const parsed = (parts: readonly string[], excluded: readonly string[] = [], configuration = 'english') => ({
+  configuration,
+  groups: [],
+  excluded: excluded.map((one) => [one]),
+  parts: parts.map((one) => [one]),
+})
 const unit = (query: string, configuration = 'english') => ({ configuration, query })
 
 describe('units of a query', () => {
-  test.each([
-    ['words, each once', "'card' & 'late' & 'card'", ["'card'", "'late'"], []],
-    ['a phrase stays together', "'card' & 'late' <-> 'invoic'", ["'card'", "'late' <-> 'invoic'"], []],
-    ['a word that may go on', "'card' & 'arriv':*", ["'card'", "'arriv':*"], []],
-    [
-      'what is excluded',
-      "'card' & !'late' & !( 'a' <-> 'b' )",
-      ["'card'"],
-      ["! 'late'", "! ( 'a' <-> 'b' )"],
-    ],
-    ['alternatives', "'card' | 'cash' & 'late'", ["'card'", "'cash'", "'late'"], []],
-    ['similar words stay together', "'card' & ( 'late' | 'lame' )", ["'card'", "( 'late' | 'lame' )"], []],
-    ['a word with a hyphen is its parts', "'top-up' <-> 'top' <-> 'up'", ["'top'", "'up'"], []],
-    ['quotation marks and operators in words', "'o''n & (' & 'b'", ["'o''n & ('", "'b'"], []],
-  ])('%s', (_, query, wanted, excluded) => {
-    expect(wordsOf(query)).toEqual([wanted, excluded])
+  test('are its words and phrases, each once', () => {
+    const { wanted, excluded } = unitsOf({
+      ...parsed(["'card'", "'late' <-> 'invoic'", "'card'"], ["'a' <-> 'b'"]),
+      parts: [["'card'"], ["'late' <-> 'invoic'"], ["'card'"], ["'réglé'", "'regl'"]],
+    })
+    expect(wanted).toEqual(["'card'", "'late' <-> 'invoic'", "( 'réglé' | 'regl' )"])
+    expect(excluded).toEqual(["!( 'a' <-> 'b' )"])
   })
 
   test('are bounded', () => {
-    const query = Array.from({ length: 100 }, (_, n) => `'w${n}'`).join(' & ')
-    expect(wordsOf(query)[0]).toHaveLength(24)
+    expect(unitsOf(parsed(Array.from({ length: 100 }, (_, n) => `'w${n}'`))).wanted).toHaveLength(24)
   })
 })
 
@@ -53,18 +45,20 @@ describe('weights', () => {
 })
 
 describe('candidates', () => {
-  const all = [unitsOf(unit("'a' & 'b' & 'c' & !'d'")), unitsOf(unit("'a' & 'z'", 'german'))]
+  const all = [unitsOf(parsed(["'a'", "'b'", "'c'"], ["'d'"])), unitsOf(parsed(["'a'", "'z'"], [], 'german'))]
   const units = all.flatMap(({ configuration, wanted }) => wanted.map((query) => unit(query, configuration)))
 
   test('have the rarest units, as many as have few passages together, and nothing that is excluded', () => {
     expect(candidateQueries(all, units, [500, 4, 900, 40, 0])).toEqual([
-      unit("( ( 'b' ) | ( 'a' ) ) & ! 'd'"),
+      unit("( ( 'b' ) | ( 'a' ) ) & !( 'd' )"),
       unit("( ( 'a' ) )", 'german'),
     ])
   })
 
   test('have at least one unit, however common', () => {
-    expect(candidateQueries(all, units, [4_000, 3_000, 4_000, 0, 0])).toEqual([unit("( ( 'b' ) ) & ! 'd'")])
+    expect(candidateQueries(all, units, [4_000, 3_000, 4_000, 0, 0])).toEqual([
+      unit("( ( 'b' ) ) & !( 'd' )"),
+    ])
     expect(candidateQueries(all, units, [0, 0, 0, 0, 0])).toEqual([])
   })
 })

@@ -2,59 +2,89 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { visibleText } from '../../src/agents/events/visibility.ts'
-import {
-  END,
-  highlightOf,
-  markRuns,
-  plainLine,
-  START,
-  toHtml,
-  toText,
-} from '../../src/search/highlight.rules.ts'
+import { wordsOf } from '../../src/platform/text/words.rules.ts'
+import { END, headlineOf, plainLine, START, toHtml, toText } from '../../src/search/highlight.rules.ts'
 import {
   configurationOf,
   fieldPassages,
   indexedText,
   MAX_PASSAGE,
-  pairsOf,
   speechPassages,
 } from '../../src/search/passage.rules.ts'
 import {
   anyOf,
   marked,
+  parsedOf,
+  queryText,
   searchTextOf,
-  withPrefix,
+  textsOf,
   withSimilar,
   wordsIn,
 } from '../../src/search/query.rules.ts'
 import { utterance } from '../support/recordings.ts'
 
 describe('a search text', () => {
+  const spelled = (query: string) => {
+    const { groups, excluded } = searchTextOf(query)
+    const of = (terms: (typeof groups)[number]) =>
+      terms.map(({ spellings }) =>
+        spellings.map(({ text, last }) => (last === '' ? text : `${text}*`)).join('|'),
+      )
+    return [groups.map(of), of(excluded)]
+  }
   test.each([
-    ['invoice export', { text: 'invoice export', last: 'export', hasWords: true, excludes: false }],
-    ['"late invoice', { text: '"late invoice"', last: '', hasWords: true, excludes: false }],
-    ['a or -b', { text: 'a or -b', last: '', hasWords: true, excludes: true }],
-    ['-b --c', { text: '-b -c', last: '', hasWords: false, excludes: true }],
-    ['or', { text: 'or', last: '', hasWords: false, excludes: false }],
-    ['! - " "', { text: '', last: '', hasWords: false, excludes: false }],
-    ['“late” invoice', { text: 'late invoice', last: 'invoice', hasWords: true, excludes: false }],
-    ['請求書', { text: '"請求 求書"', last: '', hasWords: true, excludes: false }],
-    ['-導出 CSVを出力', { text: '-"導出" "CSV を出 出力"', last: '', hasWords: true, excludes: true }],
-    ['an', { text: 'an', last: '', hasWords: true, excludes: false }],
-  ])('%s', (query, expected) => {
-    expect(searchTextOf(query)).toEqual({ ...expected, last: expected.last === 'or' ? '' : expected.last })
+    ['invoice export', [['invoice', 'export*']], []],
+    ['"late invoice', [['late invoice']], []],
+    ['a or -b', [['a']], ['b']],
+    ['a or b c', [['a'], ['b', 'c']], []],
+    ['-b --c', [], ['b', 'c']],
+    ['or', [], []],
+    ['! - " "', [], []],
+    ['“late” invoice', [['late', 'invoice*']], []],
+    ['請求書', [['請求 求書']], []],
+    ['-導出 CSVを出力', [['csv を出 出力']], ['導出']],
+    ['5月', [['5 月*']], []],
+    ['A社員B', [['a 社員 員 b']], []],
+    ['社', [['社*']], []],
+    ['an', [['an']], []],
+    ['réglée', [['réglée*|reglee*']], []],
+    ['e-mail', [['e mail*|email']], []],
+    ['login/logout now', [['login logout', 'now*']], []],
+    ['＂ｌａｔｅ　invoice＂', [['late invoice']], []],
+  ])('%s', (query, groups, excluded) => {
+    expect(spelled(query)).toEqual([groups, excluded])
+  })
+
+  test('is bounded', () => {
+    const { groups } = searchTextOf('\uFDFA '.repeat(100))
+    expect(groups[0]).toHaveLength(64)
   })
 })
 
 describe('a query', () => {
-  const parsed = (query: string, last: string) => ({ configuration: 'english', query, last })
+  const parsed = (query: string, lexemes: Readonly<Record<string, string>>) => {
+    const text = searchTextOf(query)
+    return parsedOf(
+      text,
+      'english',
+      textsOf(text).map((one) => lexemes[one] ?? ''),
+    )
+  }
 
-  test('lets its last word go on, if it is one word that is not left out', () => {
-    expect(withPrefix(parsed("'late' & 'invoic'", "'invoic'"))).toBe("'late' & 'invoic':*")
-    expect(withPrefix(parsed("'late'", ''))).toBe("'late'")
-    expect(withPrefix(parsed("'late' & !'invoic'", "'paid'"))).toBe("'late' & !'invoic'")
-    expect(withPrefix(parsed("'e-mail' <-> 'e' <-> 'mail'", "'e-mail' <-> 'e' <-> 'mail'"))).not.toContain(
-      '*',
+  test('lets its last word go on, if it is no stop word', () => {
+    expect(queryText(parsed('late invoices', { late: "'late'", invoices: "'invoic'" }))).toBe(
+      "'late' & 'invoic':*",
+    )
+    expect(queryText(parsed('late the', { late: "'late'" }))).toBe("'late'")
+    expect(parsed('the', {}).groups).toEqual([])
+  })
+
+  test('has the spellings of a word as alternatives, alternatives as such, and excludes from all of them', () => {
+    expect(queryText(parsed('réglée x', { réglée: "'regl'", reglee: "'regle'", x: "'x'" }))).toBe(
+      "( 'regl' | 'regle' ) & 'x'",
+    )
+    expect(queryText(parsed('a or b c -d', { a: "'a'", b: "'b'", c: "'c'", d: "'d'" }))).toBe(
+      "( 'a' | 'b' & 'c' ) & !( 'd' )",
     )
   })
 
@@ -64,12 +94,13 @@ describe('a query', () => {
     expect(anyOf(["'a'", "'a'", "'b' & 'c'"])).toBe("( 'a' ) | ( 'b' & 'c' )")
   })
 
-  test('gets similar words in place of its own', () => {
-    const query = "'it''s' & ( 'b\\\\' <-> 'late':* )"
-    expect(wordsIn(query)).toEqual(["it's", 'b\\', 'late'])
-    expect(withSimilar(query, new Map([['late', ['lute', "l'até"]]]))).toBe(
-      "'it''s' & ( 'b\\\\' <-> ( 'lute' | 'l''até' ) )",
-    )
+  test('gets similar words in place of unknown ones, unless another spelling is known', () => {
+    const units = [["'it''s'"], ["'b\\\\' <-> 'late':*"], ["'late'", "'known'"]]
+    const query = { configuration: 'english', groups: [units], excluded: [], parts: units }
+    expect(units.flat().flatMap(wordsIn)).toEqual(["it's", 'b\\', 'late', 'late', 'known'])
+    const { groups, parts } = withSimilar(query, new Map([['late', ['lute', "l'até"]]]))
+    expect(groups).toEqual([parts])
+    expect(parts).toEqual([["'it''s'"], ["'b\\\\' <-> ( 'lute' | 'l''até' )"], ["'late'", "'known'"]])
   })
 })
 
@@ -88,9 +119,8 @@ describe('a passage', () => {
     expect(configurationOf(null)).toBeNull()
   })
 
-  test('has pairs in place of Chinese and Japanese words, and spaces in place of their punctuation', () => {
-    expect(pairsOf('請求書')).toEqual(['請求', '求書'])
-    expect(indexedText('CSVを出力。“Ja”…').replaceAll(/\s+/g, ' ')).toBe('CSV を出 出力 Ja ')
+  test('has pairs in place of Chinese and Japanese words, and no punctuation', () => {
+    expect(indexedText('CSVを出力。“Ja”…')).toBe('csv を出 出力 力 ja')
   })
 
   test('property: no run is too long for an index, and no text', () => {
@@ -102,7 +132,7 @@ describe('a passage', () => {
           const text = indexedText(part.repeat(times))
           expect(text.isWellFormed()).toBe(true)
           for (const run of text.split(/\s+/)) expect(Buffer.byteLength(run)).toBeLessThan(2_000)
-          expect(text.length).toBeLessThanOrEqual(4 * MAX_PASSAGE)
+          expect(text.length).toBeLessThanOrEqual(10 * MAX_PASSAGE)
         },
       ),
     )
@@ -167,21 +197,47 @@ describe('a marked passage', () => {
     )
   })
 
-  test('property: punctuation that PostgreSQL takes for letters is restored', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom(...'ab “”…。、—€! ') }), (text) => {
-        const line = plainLine(text)
-        const { text: sent, restore } = highlightOf(line)
-        expect(restore(sent)).toBe(line)
-        expect(sent).not.toMatch(/[“”…。、—€]/)
-      }),
+  /** As `ts_headline` marks the words. */
+  const headline = (line: string, found: readonly string[]) => {
+    const words = wordsOf(line)
+    const marked = words.map(({ text }) => (found.includes(text) ? `${START}${text}${END}` : text))
+    return headlineOf(line, words, marked.join(' '))
+  }
+
+  test('has the words of the text marked, however they are written there', () => {
+    const line = 'Carte réglée'.normalize('NFD')
+    expect(headline(line, ['reglee'])).toBe(`Carte ${START}${'réglée'.normalize('NFD')}${END}`)
+    expect(headline('ＦＵＬＬ broken.Please', ['full', 'please'])).toBe(
+      `${START}ＦＵＬＬ${END} broken.${START}Please${END}`,
     )
+    expect(headline('An e-mail', ['email'])).toBe(`An ${START}e-mail${END}`)
+    expect(headline('請求書のエクスポート', ['エク', 'クス', 'スポ', 'ポー', 'ート'])).toBe(
+      `請求書の${START}エクスポート${END}`,
+    )
+    expect(headline('5月分', ['5', '月分'])).toBe(`${START}5${END}${START}月分${END}`)
   })
 
-  test('has Japanese words marked, and the text around them', () => {
-    expect(markRuns('請求書のエクスポート', 'エクスポート csv')).toBe(`請求書の${START}エクスポート${END}`)
-    expect(markRuns('請求書', 'csv')).toBeNull()
-    const long = `${'あ'.repeat(500)}請求${'い'.repeat(500)}`
-    expect(markRuns(long, '請求')).toMatch(/^… あ+\uE000請求\uE001い+ …$/)
+  test('has the text around the marks, if it is long', () => {
+    const long = `${'あ'.repeat(500)} 請求 ${'い'.repeat(500)}`
+    expect(headline(long, ['請求'])).toMatch(/^… あ* ?\uE000請求\uE001 ?い* …$/u)
+    const far = `first ${'word '.repeat(200)}second ${'word '.repeat(200)}`.trim()
+    const text = headline(far, ['first', 'second'])
+    expect(text).toMatch(/^\uE000first\uE001 word .* … .*word \uE000second\uE001 word .* …$/)
+    expect(text.length).toBeLessThan(450)
+    expect(headline(far, [])).toMatch(/^first word .*word …$/)
+  })
+
+  test('property: without marks it is a part of the text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 600 }), fc.nat(20), (text, every) => {
+        const line = plainLine(text)
+        const found = wordsOf(line)
+          .filter((_, n) => n % (every + 1) === 0)
+          .map((word) => word.text)
+        const shown = toText(headline(line, found))
+        if (line.length <= 300) expect(shown).toBe(line)
+        else for (const part of shown.replace(/^… | …$/g, '').split(' … ')) expect(line).toContain(part)
+      }),
+    )
   })
 })

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { parseSearch } from '../../src/transcripts/search.rules.ts'
 
-const exactly = (exact: string) => ({ exact, beginnings: [] })
-const begun = (...beginnings: string[]) => ({ exact: '', beginnings })
+const exactly = (...words: string[]) => words.map((word) => `'${word}'`).join(' <-> ')
+const begun = (...words: string[]) => words.map((word) => `'${word}':*`).join(' | ')
 
 describe('terms', () => {
   test.each([
@@ -15,17 +15,19 @@ describe('terms', () => {
     ['running', [begun('run')]],
     ['being', [begun('being')]],
     ['Rechnungen', [begun('rechnungen')]],
-    ['счёт', [begun('счёт')]],
+    ['réglée', [begun('réglée', 'regle')]],
+    ['счёт', [begun('счёт', 'счет')]],
     ['v2', [exactly('v2')]],
     ['a', [exactly('a')]],
     ['2026', [begun('2026')]],
-    ['ada@example.com', [exactly('ada@example.com')]],
-    ['follow-up', [exactly('follow-up')]],
-    ['"the invoices"', [exactly('"the invoices"')]],
-    ['"open', [exactly('"open"')]],
-    ['refund or invoices', [begun('refund', 'invoic')]],
-    ['"a b" or refund', [{ exact: '"a b"', beginnings: ['refund'] }]],
-    ['v2 or v3 refund', [exactly('v2 or v3'), begun('refund')]],
+    ['ada@example.com', [exactly('ada', 'example', 'com')]],
+    ['follow-up', [`${exactly('follow', 'up')} | ${exactly('followup')}`]],
+    ['"the invoices"', [exactly('the', 'invoices')]],
+    ['"open', [exactly('open')]],
+    ['refund or invoices', [`${begun('refund')} | ${begun('invoic')}`]],
+    ['"a b" or refund', [`${exactly('a', 'b')} | ${begun('refund')}`]],
+    ['v2 or v3 refund', [`${exactly('v2')} | ${exactly('v3')}`, begun('refund')]],
+    ['5月', [`${exactly('5', '月')}:*`]],
   ])('%s', (text, all) => {
     expect(parseSearch(text)).toEqual({ all, none: [] })
   })
@@ -33,7 +35,7 @@ describe('terms', () => {
   test('an excluded word is excluded literally', () => {
     expect(parseSearch('refund -invoices -"two words"')).toEqual({
       all: [begun('refund')],
-      none: [exactly('invoices'), exactly('"two words"')],
+      none: [exactly('invoices'), exactly('two', 'words')],
     })
   })
 
@@ -42,13 +44,13 @@ describe('terms', () => {
   })
 })
 
-test('prefixes need no quoting, and their number is limited', () => {
+test('terms are words in quotation marks between operators, and their number is limited', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), (text) => {
-      const search = parseSearch(text)
-      const beginnings = search?.all.flatMap((term) => term.beginnings) ?? []
-      for (const one of beginnings) expect(one).toMatch(/^[\p{L}\p{M}\p{N}]+$/u)
-      expect(beginnings.length).toBeLessThanOrEqual(48)
+      const { all, none } = parseSearch(text) ?? { all: [], none: [] }
+      expect(all.length + none.length).toBeLessThanOrEqual(16)
+      for (const term of [...all, ...none])
+        expect(term).toMatch(/^'[\p{L}\p{M}\p{N}]+'(?::\*)?(?: (?:\||<->) '[\p{L}\p{M}\p{N}]+'(?::\*)?)*$/u)
     }),
   )
 })

@@ -1,0 +1,54 @@
+/** The SQL by which people are found by parts of their name and address. */
+import type { Query, Tx } from '../platform/db/pool.ts'
+import type { Named, PersonSearch } from './search.rules.ts'
+
+/** Fills what `personSearchOf` is compared with, unless the person changed meanwhile. */
+export async function setSearchWords(query: Query, rows: readonly PersonWords[]): Promise<void> {
+  await query`
+    update person
+    set search_words = w.words
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as w ("organizationId" uuid, id bigint, words text)
+    where person.organization_id = w."organizationId"
+      and person.id = w.id
+      and person.search_words is distinct from w.words`
+}
+
+export interface PersonWords {
+  readonly organizationId: string
+  readonly id: number
+  readonly words: string
+}
+
+/** Locks people whose words are not computed yet, of any organization. */
+export function lockUnsearched(tx: Tx, limit: number) {
+  return tx<(Named & { readonly organizationId: string; readonly id: number })[]>`
+    select organization_id as "organizationId", id, first_name as "firstName", last_name as "lastName", email
+    from person
+    where search_words is null
+    order by organization_id, id
+    limit ${limit}
+    for no key update skip locked`
+}
+
+/** A condition on `person` that begins with `and`. Where the words are not computed yet, the name and the address are compared as they are. */
+export function fits(query: Query, organizationId: string, { samples, grams }: PersonSearch) {
+  const mark = organizationId.slice(-6)
+  const parts = samples.map((sample) => `%${sample}%`)
+  return query`
+    and person.id in (
+      select found.id
+      from person found
+      where person_grams(found.organization_id, found.search_words) @> ${grams.map((gram) => mark + gram)}::text[]
+        and found.search_words is not null
+        and ' ' || found.search_words like all (${parts}::text[])
+        and (found.organization_id = ${organizationId}) is true
+      union all
+      select found.id
+      from person found
+      where found.organization_id = ${organizationId}
+        and found.search_words is null
+        and lower(concat_ws(' ', '', found.first_name, found.last_name, found.email)) like all (${parts}::text[])
+      -- Keeps PostgreSQL from reading everybody in the order of the list.
+      offset 0
+    )`
+}

@@ -1,0 +1,94 @@
+/** `GET /v3/rest/people?q=`: people by parts of their name and address, in the normal form of the search. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { peopleMaintenance } from '../../src/people/maintenance.ts'
+import { putPerson } from '../support/feedback.ts'
+import { prepare, reading } from '../support/plans.ts'
+import { type Client, startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
+
+let server: TestServer
+let tenant: TestTenant
+let key: Client
+beforeAll(async () => {
+  server = await startTestServer()
+  tenant = await server.createTenant()
+  key = server.as({ apiKey: tenant.apiKey })
+  const stranger = server.as({ apiKey: (await server.createTenant()).apiKey })
+  await putPerson(key, { email: 'ada.lovelace@example.com', first_name: 'Ada', last_name: 'Lovelace' })
+  await putPerson(key, { email: 'zoe@example.org', first_name: 'Zoë', last_name: 'Müller-Lüdenscheidt' })
+  await putPerson(key, { email: 'taro@example.org', first_name: '太郎', last_name: '田中' })
+  await putPerson(stranger, { email: 'ada@example.net', first_name: 'Ada', last_name: 'Lovelace' })
+}, 300_000)
+afterAll(() => server?.stop())
+
+async function found(q: string): Promise<string[]> {
+  const { status, body } = await key.get(`/v3/rest/people?q=${encodeURIComponent(q)}`)
+  if (status !== 200) throw new Error(JSON.stringify(body))
+  return body.data.map(({ email }: { email: string }) => email.split('@')[0]).toSorted()
+}
+
+test.each([
+  ['ada', ['ada.lovelace']],
+  ['LOVE', ['ada.lovelace']],
+  ['velac', ['ada.lovelace']],
+  ['lovelace ada', ['ada.lovelace']],
+  ['ada.lovelace@example.com', ['ada.lovelace']],
+  ['example.org', ['taro', 'zoe']],
+  ['zoe', ['zoe']],
+  ['zoë'.normalize('NFD'), ['zoe']],
+  ['ＭＵＬＬＥＲ', ['zoe']],
+  ['müller-lüden', ['zoe']],
+  ['田中', ['taro']],
+  ['中', ['taro']],
+  ['太郎', ['taro']],
+  ['l', ['ada.lovelace', 'zoe']],
+  ['ac', ['ada.lovelace']],
+  ['adam', []],
+  ['%', []],
+  ['_', []],
+])('%s', async (q, people) => {
+  expect(await found(q)).toEqual(people)
+})
+
+test('too long or empty is refused', async () => {
+  for (const q of ['', 'x'.repeat(201)])
+    expect((await key.get(`/v3/rest/people?q=${q}`)).body).toMatchObject({ code: 'validation_failed' })
+})
+
+test('names that others write are found at once as they are written, and soon in normal form', async () => {
+  const { sql } = server.database
+  await sql`
+    update person set first_name = 'Bérénice', last_name = 'LeBrun'
+    where organization_id = ${tenant.organizationId} and email = 'taro@example.org'`
+  expect(await found('lebrun')).toEqual(['taro'])
+  expect(await found('berenice')).toEqual([])
+  await peopleMaintenance(server.deps)[0]?.run(new AbortController().signal)
+  expect(await found('berenice')).toEqual(['taro'])
+  expect(await found('田中')).toEqual([])
+  expect(await sql`select 1 from person where search_words is null`).toHaveLength(0)
+})
+
+test('the index is read, and nobody of a neighbour', async () => {
+  const { sql } = server.database
+  const { organizationId } = await server.createTenant()
+  await sql`
+    insert into person (public_id, organization_id, email, search_words)
+    select gen_random_uuid(), ${organizationId}, 'user' || n || '@example.com', 'user' || n || ' example com velac'
+    from generate_series(1, 20000) n`
+  await sql`vacuum analyze person`
+  const { listPeople } = await import('../../src/people/directory.store.ts')
+  const { personSearchOf } = await import('../../src/people/search.rules.ts')
+  const position = { after: null, offset: 0, limit: 20 } as const
+  const sent = listPeople(sql, tenant.organizationId, { search: personSearchOf('velac') }, position)
+  expect(await sent).toHaveLength(1)
+  const { string, parameters } = sent as unknown as { string: string; parameters: { value: unknown }[] }
+  const statement = {
+    text: string,
+    parameters: parameters.map((one) => ('value' in Object(one) ? one.value : one)),
+  }
+  await sql.begin(async (tx) => {
+    await prepare(tx as never, 'people', statement)
+    const { rows, scanned } = await reading(tx as never, 'people', statement)
+    expect(scanned).toEqual([])
+    expect(rows).toBeLessThan(30)
+  })
+}, 120_000)
