@@ -30,17 +30,16 @@ export function createApp(
   options: {
     readonly website?: WebsiteOptions
     readonly features?: Features
-    readonly warmedUp?: Promise<unknown>
     readonly draining?: AbortSignal
   } = {},
 ) {
   const features = options.features ?? createFeatures(deps)
   const { config } = deps
   const bodies = createBodyBudget({ maxBytes: config.maxBodyBytesAtOnce, deadlineMs: config.bodyTimeoutMs })
-  const { draining, warmedUp } = options
+  const { draining } = options
   const forms = createMeter(deps, 'forms', config.rateLimits.forms, options.website?.windowSeconds)
   return createHttpApp(deps, draining)
-    .use(healthRoutes({ ...deps, warmedUp, draining }))
+    .use(healthRoutes({ ...deps, draining }))
     .use(docs({ ...deps, sent: EVENT_TYPES }))
     .use(mediaRoutes(deps, features.playback.isShown))
     .use(uploadEndpoint(features))

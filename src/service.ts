@@ -68,19 +68,17 @@ export async function startService({ config, log, shutdown }: Run, servers: Star
   shutdown.add('threads', BUDGET_MS.threads, stopThreads)
   // Workers need no drain: they hand over their actors while requests are still answered.
   shutdown.draining.addEventListener('abort', () => void stopThreads())
-  const warm = Promise.withResolvers<unknown>()
   const features = createFeatures(container)
-  const port = listen(container, features, warm.promise, shutdown)
+  const port = listen(container, features, shutdown)
   const redisIsAway = await whyRedisIsAway(container)
   process.stdout.write(banner(config, servers, port, { redisIsAway, signInToken }))
   if (applied.length > 0) log.info({ applied }, 'database migrated')
-  const requests = config.warmUp && config.role !== 'worker' ? warmUpRequests(features, log) : null
-  if (config.role === 'api') return warm.resolve(requests)
+  if (config.warmUp && config.role !== 'worker') void warmUpRequests(features, log)
+  if (config.role === 'api') return
   const serve = (port: MessagePort) => serveTextPort(port, container.textWork)
   threads = await startThreads({ ...container, serve })
   const forwarding = await forwardTriggerWakeUps(container)
   shutdown.add('wake-ups', BUDGET_MS.connections, () => forwarding.close())
-  warm.resolve(Promise.all([requests, threads.warm()]))
   const source = threads
   container.metrics.sources.push(() => source.metricsJson())
 }
@@ -131,7 +129,7 @@ async function migrateOnce(
   }
 }
 
-/** If it fails, the first request does the work itself. */
+/** It runs beside requests. If it fails, the first request does the work itself. */
 async function warmUpRequests({ warmUp, tools }: Features, log: Log): Promise<void> {
   await Promise.all([warmUp.requests(), tools.load()]).catch((error: unknown) =>
     log.debug({ err: error }, 'warm-up failed; the first requests will be slower'),
@@ -139,18 +137,13 @@ async function warmUpRequests({ warmUp, tools }: Features, log: Log): Promise<vo
 }
 
 /** Opens the port. A worker serves only health checks and metrics. @returns the port */
-function listen(
-  container: Container,
-  features: Features,
-  warmedUp: Promise<unknown>,
-  shutdown: Shutdown,
-): number {
+function listen(container: Container, features: Features, shutdown: Shutdown): number {
   const { config } = container
   const { draining } = shutdown
   const app =
     config.role === 'worker'
-      ? createProbeApp(container, { warmedUp, draining })
-      : createApp(container, { features, warmedUp, draining })
+      ? createProbeApp(container, draining)
+      : createApp(container, { features, draining })
   try {
     // By default two processes could silently share one port.
     app.listen({ hostname: config.host, port: config.port, reusePort: false })
@@ -170,11 +163,8 @@ function listen(
   return server.port ?? config.port
 }
 
-function createProbeApp(
-  container: Container,
-  state: { readonly warmedUp: Promise<unknown>; readonly draining: AbortSignal },
-) {
-  return createHttpApp(container, state.draining).use(healthRoutes({ ...container, ...state }))
+function createProbeApp(container: Container, draining: AbortSignal) {
+  return createHttpApp(container, draining).use(healthRoutes({ ...container, draining }))
 }
 
 function whyNotListening({ host, port }: Config, error: unknown): string {

@@ -24,8 +24,6 @@ export type ToThread =
 export type FromThread =
   /** The runtime has started; `worker` is the id of its row. */
   | { readonly type: 'ready'; readonly worker: string }
-  /** The thread has warmed up. */
-  | { readonly type: 'warm' }
   | { readonly type: 'pong' }
   | { readonly type: 'metrics'; readonly request: number; readonly json: object }
   | { readonly type: 'stopped' }

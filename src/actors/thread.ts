@@ -41,7 +41,6 @@ export function serveThread(port: ThreadPort, build: (order: StartOrder) => Thre
         running = start(build(message), message)
         port.postMessage({ type: 'ready', worker: (await running).runtime.worker })
         await warmUp((await running).contents)
-        port.postMessage({ type: 'warm' })
         break
       case 'ping':
         port.postMessage({ type: 'pong' })

@@ -18,8 +18,6 @@ import { endWorker, removeWorker } from './worker-statements.ts'
 export interface Threads {
   /** Resolves when every thread has started its runtime. */
   ready(): Promise<void>
-  /** Resolves when every thread has warmed up; see `agents/warm-up.ts`. */
-  warm(): Promise<void>
   /** Stops all threads in order. Threads that take longer than `budgetMs` are terminated. */
   stop(budgetMs: number): Promise<void>
   /** The metrics of each thread that answers, as its registry exports them. */
@@ -72,7 +70,6 @@ export async function startThreads(
   )
   return {
     ready: async () => void (await Promise.all(supervisors.map((supervisor) => supervisor.ready))),
-    warm: async () => void (await Promise.all(supervisors.map((supervisor) => supervisor.warm))),
     stop: async (budgetMs) =>
       void (await Promise.all(supervisors.map((supervisor) => supervisor.stop(budgetMs)))),
     metricsJson: async () =>
@@ -85,7 +82,6 @@ export async function startThreads(
 /** Supervises one thread and its successors. */
 class ThreadSupervisor {
   readonly #ready = Promise.withResolvers<void>()
-  readonly #warm = Promise.withResolvers<void>()
   readonly #metricsRequests = new Map<number, (json: object) => void>()
   #thread: Worker | null = null
   #worker: string | null = null
@@ -109,10 +105,6 @@ class ThreadSupervisor {
 
   get ready(): Promise<void> {
     return this.#ready.promise
-  }
-
-  get warm(): Promise<void> {
-    return this.#warm.promise
   }
 
   async stop(budgetMs: number): Promise<void> {
@@ -179,8 +171,6 @@ class ThreadSupervisor {
       this.#worker = message.worker
       this.#failures = 0
       this.#ready.resolve()
-    } else if (message.type === 'warm') {
-      this.#warm.resolve()
     } else if (message.type === 'metrics') {
       this.#metricsRequests.get(message.request)?.(message.json)
     } else if (message.type === 'stopped') {

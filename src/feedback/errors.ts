@@ -1,6 +1,7 @@
 /** Errors of feedback that a client can see. `src/platform/errors.ts` describes the parts. */
 export const FEEDBACK_ERRORS = {
   codes: {
+    unsupported_source_type: 400,
     feedback_source_not_found: 404,
     feedback_record_not_found: 404,
     external_id_exists: 409,

@@ -36,7 +36,9 @@ export type FieldType = (typeof FIELD_TYPES)[number]
 
 export const CreateSource = Type.Object({
   name: trimmedText('Where the feedback comes from.', MAX_NAME),
-  type: Type.Optional(Type.Literal(API_TYPE, { description: `\`${API_TYPE}\`, the default.` })),
+  type: Type.Optional(
+    Type.String({ description: `\`${API_TYPE}\`, the default. Any other is \`unsupported_source_type\`.` }),
+  ),
 })
 export type CreateSource = Static<typeof CreateSource>
 

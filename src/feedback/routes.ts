@@ -41,7 +41,7 @@ const createSource = (feedback: Feedback) =>
     example: { name: 'Help desk', type: 'api' },
     unique: ['name'],
     success: { status: 201, description: 'The source', schema: Source },
-    errors: ['name_exists'],
+    errors: ['name_exists', 'unsupported_source_type'],
     async handler(call) {
       const input = await call.body()
       const also = recorded<SourceRow>(call, 'feedback_source.created', ({ id }) => id)

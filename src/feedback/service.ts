@@ -43,10 +43,15 @@ export function createFeedback(deps: FeedbackDeps) {
     /** @throws AppError 400; 409 `name_exists` with the `id` of the existing source */
     async createSource(
       organizationId: string,
-      { name, type }: CreateSource,
+      { name, type = API_TYPE }: CreateSource,
       also?: Alongside<store.SourceRow>,
     ): Promise<store.SourceRow> {
-      const row = { name: nameOf('name', name), type: type ?? API_TYPE }
+      if (type !== API_TYPE)
+        throw new AppError(
+          'unsupported_source_type',
+          `A source that is created here has the type "${API_TYPE}".`,
+        )
+      const row = { name: nameOf('name', name), type }
       const source = await transaction(sql, async (tx) => {
         await assertFree(tx, organizationId, row.name)
         const created = await store.insertSource(tx, organizationId, row)

@@ -121,6 +121,7 @@ const createRecording = (recordings: Recordings, playback: Playback) =>
     unique: ['record.externalId'],
     success: { status: 201, description: 'The recording', schema: Recording },
     errors: [
+      'unknown_member',
       'url_not_allowed',
       'transcript_utterance_limit_exceeded',
       'transcript_text_limit_exceeded',
@@ -182,6 +183,7 @@ const updateRecording = (recordings: Recordings, playback: Playback) =>
     success: { status: 200, description: 'The changed recording', schema: Recording },
     errors: [
       NOT_FOUND,
+      'unknown_member',
       'folder_not_found',
       'person_not_found',
       'url_not_allowed',

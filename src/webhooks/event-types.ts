@@ -177,8 +177,8 @@ export const EVENT_TYPES = {
 
 const ALL_TYPES = '*'
 
-/** What a subscription may name. A ping needs no subscription. */
+/** What a subscription may name. A ping is sent without a subscription, too. */
 export const SUBSCRIBABLE = [
   ALL_TYPES,
-  ...(Object.keys(EVENT_TYPES) as (keyof typeof EVENT_TYPES)[]).filter((type) => type !== 'ping'),
+  ...(Object.keys(EVENT_TYPES) as (keyof typeof EVENT_TYPES)[]),
 ] as const

@@ -189,8 +189,7 @@ test('the threads of the service start and stop, and share the text processes', 
     await start(2, {}, { serve: (port) => serveTextPort(port, textWork) })
     expect(await workers()).toHaveLength(2)
     const before = textProcesses()
-    await threads?.warm()
-    expect(textProcesses().difference(before).size).toBe(1)
+    await eventually(() => textProcesses().difference(before).size === 1)
     await threads?.stop(5_000)
     expect(await workers()).toEqual([])
   } finally {

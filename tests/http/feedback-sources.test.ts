@@ -73,13 +73,17 @@ describe('POST feedback-sources', () => {
     ['a blank name', { name: '  ' }],
     ['256 characters', { name: 'x'.repeat(256) }],
     ['a name that is no string', { name: 7 }],
-    ['another type', { name: 'x', type: 'webhook' }],
     ['a type of null', { name: 'x', type: null }],
     ['U+0000', { name: 'a\0b' }],
     ['no object', []],
   ])('400 for %s', async (_, body) => {
     const answer = await key.post(SOURCES, body)
     expect([answer.status, answer.body.code]).toEqual([400, 'validation_failed'])
+  })
+
+  test('400 unsupported_source_type for another type', async () => {
+    const answer = await key.post(SOURCES, { name: 'of another type', type: 'webhook' })
+    expect([answer.status, answer.body.code]).toEqual([400, 'unsupported_source_type'])
   })
 
   test('400 malformed_json, 415 unsupported_media_type', async () => {

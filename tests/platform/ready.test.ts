@@ -95,11 +95,11 @@ describe('GET /ready', () => {
   let close: () => Promise<void> = async () => {}
   afterEach(() => close())
 
-  async function serve(assertWritable: ObjectStore['assertWritable'], warmedUp?: Promise<unknown>) {
+  async function serve(assertWritable: ObjectStore['assertWritable']) {
     const database = await createTestDatabase()
     const config = loadConfig({ LOG_LEVEL: 'silent', DATA_DIR: scratch })
     const container = createContainer(config, { database: { url: database.url }, redis: null }, 'test')
-    const routes = healthRoutes({ ...container, storage: { name: 'folder', assertWritable }, warmedUp })
+    const routes = healthRoutes({ ...container, storage: { name: 'folder', assertWritable } })
     close = async () => {
       await container.close()
       await database.drop()
@@ -121,27 +121,6 @@ describe('GET /ready', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
     expect((await ready()).body.checks.storage).toEqual({ status: 'ok', kind: 'folder' })
     expect(asked).toBe(1)
-  })
-
-  test('waits for the warm-up, then responds at once', async () => {
-    const warm = Promise.withResolvers<void>()
-    const asked = Promise.withResolvers<void>()
-    const ready = await serve(async () => asked.resolve(), warm.promise)
-    let isAnswered = false
-    const answer = ready().finally(() => {
-      isAnswered = true
-    })
-    await asked.promise
-    await ready.database()
-    expect(isAnswered).toBe(false)
-    warm.resolve()
-    expect((await answer).status).toBe(200)
-    expect((await ready()).status).toBe(200)
-  })
-
-  test('waits for the warm-up no longer than for its checks', async () => {
-    const ready = await serve(async () => {}, new Promise(() => {}))
-    expect((await ready()).status).toBe(200)
   })
 
   test('is 200 and degraded while the store is not writable, without revealing the cause', async () => {

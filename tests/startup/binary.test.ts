@@ -27,8 +27,7 @@ describe('executable', () => {
     service = await services.start({ ...alone, env: { WARM_UP: 'true' } })
   })
 
-  test('warms up: the process for texts waits for the first one', async () => {
-    // On a busy machine /ready does not wait until the end of it.
+  test('warms up beside requests: the process for texts waits for the first one', async () => {
     await eventually(() => childrenOf(service.pid).some((line) => line.includes(TEXT_PROCESS)))
   })
 

@@ -11,7 +11,7 @@ import { MIGRATIONS } from '../../../sql/migrations.ts'
 import type { Config } from '../../config.ts'
 import type { Clock } from '../clock.ts'
 import { cachedFor } from '../concurrency/cached.ts'
-import { resolvesWithin, withTimeout } from '../concurrency/timeout.ts'
+import { withTimeout } from '../concurrency/timeout.ts'
 import { assertMigrated } from '../db/migrate.ts'
 import type { Sql } from '../db/pool.ts'
 import { assertServerWritable } from '../db/server-version.store.ts'
@@ -41,8 +41,6 @@ interface HealthDeps {
   readonly clock: Clock
   /** Aborted when the process begins to drain before its end. */
   readonly draining?: AbortSignal | undefined
-  /** Resolves when the process has warmed up. `/ready` waits for it, but not longer than for its checks. */
-  readonly warmedUp?: Promise<unknown> | undefined
 }
 
 interface Check {
@@ -60,10 +58,7 @@ export function healthRoutes(deps: HealthDeps) {
     .get(
       '/ready',
       async () => {
-        const [{ checks, degraded, canAnswer }] = await Promise.all([
-          runChecks(deps, parts),
-          deps.warmedUp === undefined ? null : resolvesWithin(deps.warmedUp, CHECK_BUDGET_MS),
-        ])
+        const { checks, degraded, canAnswer } = await runChecks(deps, parts)
         const status = statusOf(deps.draining?.aborted === true, canAnswer, degraded)
         const isReady = status === 'ready' || status === 'degraded'
         return json(isReady ? 200 : 503, { status, role: deps.config.role, checks, degraded })

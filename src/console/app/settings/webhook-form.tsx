@@ -25,6 +25,7 @@ const TYPES = {
   'upload.cancelled': 'An upload was cancelled',
   'theme.created': 'A theme was created',
   'theme.changed': 'A theme was changed',
+  ping: 'A test was asked for',
 } as const satisfies Readonly<Record<Exclude<Type, '*'>, string>>
 
 const isType = (text: string): text is Type => text in TYPES
