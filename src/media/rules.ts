@@ -24,29 +24,6 @@ export class MediaError extends Error {
   }
 }
 
-const ACCEPTED_TYPES: ReadonlySet<string> = new Set([
-  'application/octet-stream',
-  // Object stores send this if an object was stored without a type.
-  'binary/octet-stream',
-  '',
-  ...['aac', 'aacp', 'x-aac', 'flac', 'x-flac', 'mp4', 'm4a', 'x-m4a', 'mpeg', 'mp3', 'mpeg3', 'x-mpeg'].map(
-    audio,
-  ),
-  ...['ogg', 'opus', 'vorbis', 'wav', 'wave', 'x-wav', 'vnd.wave', 'x-pn-wav', 'webm'].map(audio),
-  ...['mp4', 'x-m4v', 'mpeg', 'ogg', 'webm', 'quicktime'].map((subtype) => `video/${subtype}`),
-  'application/mp4',
-  'application/ogg',
-])
-
-function audio(subtype: string): string {
-  return `audio/${subtype}`
-}
-
-/** `type`: a `Content-Type` in lower case without parameters; '' if there was none. */
-export function isAcceptedType(type: string): boolean {
-  return ACCEPTED_TYPES.has(type)
-}
-
 /** A container format: the demuxers that may read it, and its media types with and without video. */
 export interface Container {
   readonly name: 'mp4' | 'quicktime' | 'webm' | 'ogg' | 'flac' | 'wav' | 'aac' | 'mp3' | 'mpeg'

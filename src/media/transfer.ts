@@ -8,8 +8,10 @@ import { type FileHandle, open } from 'node:fs/promises'
 import type { FetchPublic, PublicResponse } from '../platform/net/fetch-public.ts'
 import { PublicFetchError } from '../platform/net/public-error.ts'
 import { releaseChunk } from '../platform/storage/release-chunk.ts'
-import { isAcceptedType, MediaError } from './rules.ts'
+import { MediaError, SNIFFED_BYTES, sniff } from './rules.ts'
 import type { MediaSource } from './source.ts'
+
+const ACCEPTED = 202
 
 /** Consecutive continuations that bring no new byte. */
 const MAX_FRUITLESS = 3
@@ -24,6 +26,8 @@ interface Progress {
   written: number
   /** Strong entity tag of the written bytes; null: none, so the transfer cannot continue. */
   tag: string | null
+  /** The first bytes were written and are those of media. */
+  isMedia: boolean
   begun: boolean
 }
 
@@ -34,8 +38,8 @@ export async function transfer(
   path: string,
   options: TransferOptions,
 ): Promise<number> {
-  const file = await open(path, 'w', 0o600)
-  const progress: Progress = { written: 0, tag: null, begun: false }
+  const file = await open(path, 'w+', 0o600)
+  const progress: Progress = { written: 0, tag: null, isMedia: false, begun: false }
   let fruitless = 0
   try {
     for (;;) {
@@ -69,13 +73,14 @@ async function receive(
   const { written, tag } = progress
   const range: Record<string, string> = tag === null ? {} : { range: `bytes=${written}-`, 'if-range': tag }
   const headers = { ...given, ...range }
-  const response = await fetchPublic(url, { signal, maxBytes, accepts: isAcceptedType, headers })
+  const response = await fetchPublic(url, { signal, maxBytes, headers })
   if (response.status === 206) await assertContinues(response, written)
   else {
     await file.truncate(0)
     progress.written = 0
+    progress.isMedia = false
   }
-  progress.tag = strongTagOf(response.headers)
+  progress.tag = response.isDecoded ? null : strongTagOf(response.headers)
   for await (const chunk of response.body) {
     if (progress.written + chunk.byteLength > maxBytes)
       throw new MediaError('media_too_large', false, `more than ${maxBytes} bytes`)
@@ -84,7 +89,18 @@ async function receive(
     await writeAll(file, chunk, progress.written)
     progress.written += chunk.byteLength
     releaseChunk(chunk)
+    if (!progress.isMedia && progress.written >= SNIFFED_BYTES) await assertMedia(file, progress, response)
   }
+  if (!progress.isMedia && progress.written > 0) await assertMedia(file, progress, response)
+}
+
+/** Refuses a page or an archive by its first bytes, instead of fetching gigabytes of it. */
+async function assertMedia(file: FileHandle, progress: Progress, { status }: PublicResponse): Promise<void> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(SNIFFED_BYTES), 0, SNIFFED_BYTES, 0)
+  // "Accepted" announces the media for later (RFC 9110, section 15.3.3).
+  if (sniff(buffer.subarray(0, bytesRead)) === null)
+    throw new MediaError('unsupported_media_type', status === ACCEPTED, 'the file type is not accepted')
+  progress.isMedia = true
 }
 
 async function assertContinues({ headers, close }: PublicResponse, written: number): Promise<void> {

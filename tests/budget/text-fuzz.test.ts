@@ -63,7 +63,6 @@ import { excerptOf } from '../../src/insight/words.rules.ts'
 import { isAllowedHost, isAllowedOrigin } from '../../src/mcp/http/origin.rules.ts'
 import { quoted } from '../../src/mcp/tools/quoted.rules.ts'
 import { progressOf } from '../../src/media/encode.rules.ts'
-import { isAcceptedType } from '../../src/media/rules.ts'
 import { canonicalJson } from '../../src/meetings/recorders/canonical-json.rules.ts'
 import { momentOf, pauseSecondsOf, shownCode } from '../../src/meetings/recorders/http.rules.ts'
 import { draftOf as meetingDraft } from '../../src/meetings/request.rules.ts'
@@ -96,7 +95,7 @@ import { personSearchOf, personWords } from '../../src/people/search.rules.ts'
 import { splitCommandLine } from '../../src/platform/lifecycle/command-line.ts'
 import { oneLine } from '../../src/platform/lifecycle/start-error.ts'
 import { fillHtml, fillText, textAsHtml } from '../../src/platform/mail/template.ts'
-import { chooseCoding, codingOfBody } from '../../src/platform/net/content-coding.rules.ts'
+import { chooseCoding, codingOfBody, gzipLayers } from '../../src/platform/net/content-coding.rules.ts'
 import { createOutboundPolicy, isPublicAddress } from '../../src/platform/net/outbound-url.ts'
 import { retryAfterMs, retryAfterSeconds } from '../../src/platform/net/retry-after.rules.ts'
 import { contentDisposition } from '../../src/platform/storage/disposition.ts'
@@ -499,7 +498,6 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   'media/encode.rules.ts': {
     progressOf: { length: MEBIBYTE, starts: ['', 'out_time_us=1'], read: (text) => progressOf(text, 10) },
   },
-  'media/rules.ts': { isAcceptedType: { length: HEADER, read: isAcceptedType } },
   'meetings/request.rules.ts': {
     draftOf: {
       length: LINK_BODY,
@@ -583,6 +581,7 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   'platform/net/content-coding.rules.ts': {
     chooseCoding: { length: HEADER, starts: ['', 'gzip;q=0', 'br,'], read: chooseCoding },
     codingOfBody: { length: HEADER, read: codingOfBody },
+    gzipLayers: { length: HEADER, starts: ['', 'gzip,'], read: gzipLayers },
   },
   'platform/net/retry-after.rules.ts': {
     retryAfterMs: {

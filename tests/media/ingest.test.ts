@@ -123,6 +123,25 @@ describe('media of a URL', () => {
     expect(asset.durationSeconds).toBeWithin(1, 2)
   })
 
+  test.each(['text/html', ''])('is decided by its bytes beside the type %p', async (type) => {
+    expect((await ingest(sending(wav(1), type).url)).asset).toMatchObject({
+      status: 'completed',
+      contentType: 'audio/wav',
+    })
+  })
+
+  test('that is stored with gzip is decompressed, and starts over after an interruption', async () => {
+    const zipped = Bun.gzipSync(SOUND)
+    const { url, requests } = origin(({ number, write, end }) => {
+      write(head(zipped.byteLength, 'audio/wav', 'Content-Encoding: gzip\r\nETag: "v1"\r\n'))
+      write(number === 1 ? zipped.slice(0, zipped.byteLength / 2) : zipped)
+      end()
+    })
+    const { asset } = await ingest(url)
+    expect(asset).toMatchObject({ status: 'completed', contentType: 'audio/wav', fileSize: SOUND.byteLength })
+    expect(requests.filter((request) => /^range:/im.test(request))).toEqual([])
+  })
+
   test('shows progress, and does not delay a supplied transcript', async () => {
     const proceed = Promise.withResolvers<void>()
     const { url } = origin(async ({ write, end }) => {
@@ -204,6 +223,10 @@ describe('a transfer', () => {
       ({ write }) => write('HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n'),
       ({ write }) => write('HTTP/1.1 429 Slow\r\nContent-Length: 0\r\n\r\n'),
       ({ write }) => write(head(0)),
+      ({ write }) => write('HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n'),
+      ({ write }) => write('HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}'),
+      ({ write }) => write('HTTP/1.1 204 No Content\r\n\r\n'),
+      ({ write }) => write('HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n'),
       ({ reset }) => reset(),
       ({ write }) => {
         write(head(SOUND.byteLength))
@@ -266,7 +289,7 @@ describe('a transfer', () => {
   test('above the size limit fails while streaming, and leaves nothing behind', async () => {
     const { url } = origin(({ write }) => {
       write('HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\n\r\n')
-      write(new Uint8Array(MAX_BYTES + 1))
+      write(wav(60))
     })
     const { id, asset } = await ingest(url)
     expect(asset).toMatchObject({ status: 'failed', errorCode: 'media_too_large' })
@@ -301,6 +324,7 @@ describe('a hostile file', () => {
     ['a beginning of sound without any', text('RIFF\xff\xff\xff\x7fWAVEnothing at all'), 'processing_failed'],
     ['a film cut short', text('\0\0\0\x18ftypisom\0\0\0\0isomiso2'), 'processing_failed'],
     ['one byte', text('x'), 'unsupported_media_type'],
+    ['an archive', Bun.gzipSync(text('<html>')), 'unsupported_media_type'],
     ['a playlist behind the mark of sound', text(`ID3\x04\0\0\0\0\0\0${PLAYLIST}`), 'unsupported_media_type'],
   ])('(%s) fails with a code', async (_, bytes, errorCode) => {
     expect((await ingest(sending(bytes, 'audio/wav').url)).asset).toMatchObject({
@@ -312,11 +336,20 @@ describe('a hostile file', () => {
   })
 })
 
+test('a page is refused by its first bytes, though it never ends', async () => {
+  const { url } = origin(({ write }) => {
+    write('HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\n\r\n')
+    write(`<!doctype html>${' '.repeat(10_000)}`)
+  })
+  expect((await ingest(url)).asset).toMatchObject({ status: 'failed', errorCode: 'unsupported_media_type' })
+})
+
 test('an endless transfer is aborted, even if bytes keep arriving', async () => {
   await runtime.stop(5_000)
   runtime = await start({ maxAgeSeconds: 0, transferMs: 500 })
   const { url } = origin(({ write }) => {
     write('HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\n\r\n')
+    write(SOUND.slice(0, 100))
     const timer = setInterval(() => write('x'.repeat(500)), 20)
     stops.push(() => clearInterval(timer))
   })

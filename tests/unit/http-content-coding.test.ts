@@ -1,7 +1,12 @@
 /** Which coding an answer gets, and how a body is coded (RFC 9110, sections 8.4.1 and 12.5.3). */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { CODINGS, chooseCoding, codingOfBody } from '../../src/platform/net/content-coding.rules.ts'
+import {
+  CODINGS,
+  chooseCoding,
+  codingOfBody,
+  gzipLayers,
+} from '../../src/platform/net/content-coding.rules.ts'
 
 describe('chooseCoding', () => {
   test.each([
@@ -69,5 +74,23 @@ describe('codingOfBody', () => {
     ['gzip, gzip', 'unknown'],
   ])('%j → %j', (header, coding) => {
     expect(codingOfBody(header)).toBe(coding as never)
+  })
+})
+
+describe('an answer with', () => {
+  test.each([
+    [null, 0],
+    ['', 0],
+    ['identity', 0],
+    ['aws-chunked', 0],
+    ['utf-8', 0],
+    ['gzipped', 0],
+    ['gzip', 1],
+    [' X-GZip ', 1],
+    ['aws-chunked,gzip', 1],
+    ['gzip, gzip', 2],
+    ['gzip, gzip, gzip, gzip', 2],
+  ])('Content-Encoding %p has at most %d layers of gzip', (header, expected) => {
+    expect(gzipLayers(header)).toBe(expected)
   })
 })

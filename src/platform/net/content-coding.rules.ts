@@ -15,6 +15,18 @@ export function codingOfBody(contentEncoding: string | null): 'gzip' | 'unknown'
   return GZIP.has(name) ? 'gzip' : 'unknown'
 }
 
+/** More layers come from mistakes of a server that compresses what is compressed already. */
+const MAX_GZIP_LAYERS = 2
+
+/**
+ * How often an answer may be compressed with gzip, by its `Content-Encoding`. Every other name says nothing about the bytes: object stores
+ * repeat what an upload sent (`aws-chunked`, `utf-8`, `binary`, `none`) over plain bytes.
+ */
+export function gzipLayers(contentEncoding: string | null): number {
+  const names = contentEncoding?.toLowerCase().split(',') ?? []
+  return Math.min(MAX_GZIP_LAYERS, names.filter((name) => GZIP.has(name.trim())).length)
+}
+
 /** The supported coding that the client prefers. Null if it accepts none, or prefers uncompressed responses. */
 export function chooseCoding(acceptEncoding: string | null): Coding | null {
   if (acceptEncoding === null) return null

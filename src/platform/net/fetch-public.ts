@@ -1,8 +1,13 @@
 /**
  * GET of media at a URL that a caller gave (specification, "Create", rule 4). The body is streamed.
  *
+ * `Content-Type` is not read, because servers and object stores state any type; the caller judges the bytes. The same holds for
+ * `Content-Encoding`: what is gzip by name and by its bytes is decompressed.
+ *
  * `public-connection.ts` checks each hop before it connects.
  */
+import { gzipLayers } from './content-coding.rules.ts'
+import { gunzipped } from './gunzip-stream.ts'
 import type { OutboundPolicy } from './outbound-url.ts'
 import {
   failureOf,
@@ -13,7 +18,7 @@ import {
   redirectOf,
   tooManyRedirects,
 } from './public-connection.ts'
-import { PublicFetchError } from './public-error.ts'
+import { PublicFetchError, tooLarge } from './public-error.ts'
 import { createResolve, type Resolve } from './resolve.ts'
 
 /** In addition to 5xx. 416: the file has changed since the transfer began. */
@@ -21,10 +26,8 @@ const RETRYABLE = new Set([408, 416, 425, 429])
 
 export interface PublicRequest {
   readonly signal: AbortSignal
-  /** Limit of the body, enforced while it arrives. */
+  /** Limit of the body, as it arrives and decompressed, enforced while it arrives. */
   readonly maxBytes: number
-  /** Decides by the `Content-Type` in lower case without parameters, or '' if there is none. */
-  readonly accepts: (type: string) => boolean
   /**
    * Additional headers, such as a range for a repeated request. After a redirect to another origin only those of the range are
    * sent, so that a credential stays with the origin that it is for.
@@ -33,11 +36,13 @@ export interface PublicRequest {
 }
 
 export interface PublicResponse {
-  /** 200, or 206 if a range was requested. */
-  readonly status: 200 | 206
+  /** 2xx; 206 only if a range was requested. */
+  readonly status: number
   readonly headers: Headers
   /** After redirects. */
   readonly url: URL
+  /** The body has another length than what was sent, so a transfer of it cannot continue at an offset. */
+  readonly isDecoded: boolean
   /** Can be read once. An early end, a stall or too many bytes throw a PublicFetchError. */
   readonly body: AsyncIterable<Uint8Array>
   /** Closes the connection if the body is not read. */
@@ -118,21 +123,20 @@ async function accept(context: Context, url: URL, opened: Opened): Promise<Publi
     await opened.close()
     throw refusal
   }
-  const status = response.status === 206 ? 206 : 200
+  const { status, headers } = response
   timeout.start(patience.stallMs)
-  const body = read(opened, request.maxBytes, patience)
-  return { status, headers: response.headers, url, body, close: opened.close }
+  const abandoned = new AbortController()
+  const sent = read(opened, request.maxBytes, patience, abandoned.signal)
+  const layers = status === 206 ? 0 : gzipLayers(headers.get('content-encoding'))
+  const body = gunzipped(sent, { layers, maxBytes: request.maxBytes, abandon: () => abandoned.abort() })
+  return { status, headers, url, isDecoded: layers > 0, body, close: opened.close }
 }
 
 /** The error for the head of a response, or null if it is acceptable. */
-function refusalOf({ status, headers }: Response, { headers: sent, accepts, maxBytes }: PublicRequest) {
+function refusalOf({ status, headers }: Response, { headers: sent, maxBytes }: PublicRequest) {
   const asked = Object.keys(sent ?? {}).some((name) => name.toLowerCase() === 'range')
-  if (status !== 200 && !(status === 206 && asked)) return refusalOfStatus(status)
-  const type = (headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
-  if (!accepts(type)) return new PublicFetchError('unsupported_media_type', false, `the type is ${type}`)
-  const coding = headers.get('content-encoding')?.trim().toLowerCase() ?? 'identity'
-  if (coding !== 'identity' && coding !== '')
-    return new PublicFetchError('unsupported_media_type', false, `the content is encoded: ${coding}`)
+  const isSuccess = status >= 200 && status < 300
+  if (!isSuccess || (status === 206 && !asked)) return refusalOfStatus(status)
   return Number(headers.get('content-length') ?? 0) > maxBytes ? tooLarge(maxBytes) : null
 }
 
@@ -144,18 +148,17 @@ function refusalOfStatus(status: number): PublicFetchError {
   return new PublicFetchError('url_unreachable', isTransient, message)
 }
 
-const tooLarge = (maxBytes: number) =>
-  new PublicFetchError('media_too_large', false, `more than ${maxBytes} bytes`)
-
 async function* read(
-  { response, timeout, close: end }: Opened,
+  { response, timeout, close }: Opened,
   maxBytes: number,
   { stallMs, stallBytes }: Patience,
+  abandoned: AbortSignal,
 ): AsyncGenerator<Uint8Array, void> {
   const announced = response.headers.get('content-length')
   const reader = response.body?.getReader()
   const cancel = () => void reader?.cancel().catch(() => {})
-  timeout.signal.addEventListener('abort', cancel, { once: true })
+  const ends = [timeout.signal, abandoned]
+  for (const end of ends) end.addEventListener('abort', cancel, { once: true })
   let received = 0
   let sinceStart = 0
   try {
@@ -176,9 +179,9 @@ async function* read(
   } catch (error) {
     throw error instanceof PublicFetchError ? error : failureOf(error, timeout.signal)
   } finally {
-    timeout.signal.removeEventListener('abort', cancel)
+    for (const end of ends) end.removeEventListener('abort', cancel)
     reader?.releaseLock()
-    await end()
+    await close()
   }
   if (announced !== null && received < Number(announced))
     throw new PublicFetchError('url_unreachable', true, 'the connection ended early')

@@ -53,10 +53,19 @@ export function judgeText(policy: OutboundPolicy, text: string): URL {
 export function redirectOf({ status, headers }: Response, from: URL, policy: OutboundPolicy): URL | null {
   if (!REDIRECTS.has(status)) return null
   const location = headers.get('location')
-  const url = location === null ? null : URL.parse(location, from.href)
+  const url = location === null ? null : URL.parse(asUtf8(location), from.href)
   if (url === null)
     throw new PublicFetchError('url_unreachable', false, 'a redirect without a valid location')
   return judgeText(policy, url.href)
+}
+
+/** Some servers send the characters of a path as they are. `fetch` reads each byte of a header as one character. */
+function asUtf8(header: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(header, 'latin1'))
+  } catch {
+    return header
+  }
 }
 
 /** A retry would fail the same way. */

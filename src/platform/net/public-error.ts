@@ -23,3 +23,7 @@ export class PublicFetchError extends Error {
     super(message)
   }
 }
+
+/** What was sent has more bytes than the caller takes. */
+export const tooLarge = (maxBytes: number) =>
+  new PublicFetchError('media_too_large', false, `more than ${maxBytes} bytes`)
