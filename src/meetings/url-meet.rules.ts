@@ -1,5 +1,5 @@
 /** Links of Google Meet. Pure. */
-import { decoded } from './url-clean.rules.ts'
+import { decoded, withPlainHyphens } from './url-clean.rules.ts'
 import { type MeetingAddress, type Refusal, refusal, segmentsOf } from './url-parts.rules.ts'
 
 const HOST = 'meet.google.com'
@@ -9,7 +9,7 @@ const NICKNAME = /^[\w.-]{1,100}(?<!\.)$/
 
 export function googleMeet(url: URL): MeetingAddress | Refusal | null {
   const host = url.hostname.toLowerCase()
-  const segments = segmentsOf(url.pathname).map((segment) => decoded(segment).toLowerCase())
+  const segments = segmentsOf(url.pathname).map((segment) => withPlainHyphens(decoded(segment)).toLowerCase())
   if (host === SHORT_HOST && segments[0] === 'meet')
     return ofNickname('https://g.co/meet/', segments[1] ?? '')
   if (host === `stream.${HOST}`)

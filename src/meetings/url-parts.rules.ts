@@ -1,4 +1,5 @@
 /** What the rules of all platforms share. Pure. */
+import { decodedOnce, endsLikeSentence } from './url-clean.rules.ts'
 
 export const PLATFORMS = ['zoom', 'google_meet', 'teams', 'webex'] as const
 export type Platform = (typeof PLATFORMS)[number]
@@ -41,8 +42,42 @@ export function parameterOf(parameters: URLSearchParams, name: string, pattern: 
   return null
 }
 
-/** `?a=1&b=2` of those that are not null; '' if there are none. */
+/** Longest password or token of a link. */
+const MAX_SECRET = 1_024
+const VISIBLE = /^[\x21-\x7e]+$/
+const CONTROL = /\p{Cc}/u
+
+/**
+ * A password or token exactly as the link has it, so that a recorder's browser reads what the sender's would: `+`, `%20` and `%2B` stay
+ * different. null if it is absent or no text that a person can have typed.
+ */
+export function secretOf(search: string, name: string): string | null {
+  const text = rawParameterOf(search, name)
+  if (text === null || text.length > MAX_SECRET || !VISIBLE.test(text)) return null
+  return CONTROL.test(decodedOnce(text) ?? text) ? null : text
+}
+
+/** The percent-decoded value of a parameter that is no form field: `+` is itself. null if it is absent. */
+export function textParameterOf(search: string, name: string): string | null {
+  const text = rawParameterOf(search, name)
+  return text === null ? null : (decodedOnce(text) ?? text)
+}
+
+/** `search` as `URL.search` has it; the name is compared without case. */
+function rawParameterOf(search: string, name: string): string | null {
+  for (const pair of search.replace(/^\?/, '').split('&')) {
+    const equals = pair.indexOf('=')
+    if (equals > 0 && pair.slice(0, equals).toLowerCase() === name.toLowerCase())
+      return pair.slice(equals + 1)
+  }
+  return null
+}
+
+/** `?a=1&b=2` of those that are not null; '' if there are none. Values are already encoded. */
 export function queryOf(parameters: Readonly<Record<string, string | null>>): string {
-  const given = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== null)
-  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+  const given = Object.entries(parameters).flatMap(([name, value]) =>
+    value === null ? [] : [`${name}=${value}`],
+  )
+  const query = given.length === 0 ? '' : `?${given.join('&')}`
+  return endsLikeSentence(query) ? `${query}&` : query
 }

@@ -6,6 +6,7 @@ import {
   queryOf,
   type Refusal,
   refusal,
+  secretOf,
   segmentsOf,
 } from './url-parts.rules.ts'
 
@@ -15,7 +16,6 @@ const HEX = /^[\da-f]{16,64}$/i
 const NUMBER = /^\d{8,14}$/
 const UUID = /^[\w-]{16,64}$/
 const USER = /^[\w.@+-]{1,100}(?<!\.)$/
-const PASSWORD = /^[\w.~+/=-]{1,256}(?<!\.)$/
 
 /** Pages that are recordings, or numbers to dial. */
 const OTHER_PAGES = /^(?:globalcallin\.php|recordingservice|playback|lsr\.php|ldr\.php|nbrshared\.php)$/
@@ -36,7 +36,7 @@ export function webexMeeting(url: URL): MeetingAddress | Refusal | null {
   return {
     platform: 'webex',
     identity: `webex:${site}:${name}`,
-    url: `https://${host}/${path.join('/')}${queryOf({ ...parameters, ...secretsOf(url.searchParams) })}`,
+    url: `https://${host}/${path.join('/')}${queryOf({ ...parameters, ...secretsOf(url.search) })}`,
   }
 }
 
@@ -77,10 +77,7 @@ function isMeetingPage(segments: readonly string[]): boolean {
   return isAppPage(segments) || /^(?:j|m|e)\.php$/.test(segments.at(-1) ?? '')
 }
 
-function secretsOf(parameters: URLSearchParams): Readonly<Record<string, string | null>> {
-  return {
-    pwd: parameterOf(parameters, 'pwd', PASSWORD),
-    PW: parameters.has('pwd') ? null : parameterOf(parameters, 'PW', PASSWORD),
-    RGID: parameterOf(parameters, 'RGID', PASSWORD),
-  }
+function secretsOf(search: string): Readonly<Record<string, string | null>> {
+  const pwd = secretOf(search, 'pwd')
+  return { pwd, PW: pwd === null ? secretOf(search, 'PW') : null, RGID: secretOf(search, 'RGID') }
 }

@@ -4,7 +4,7 @@
  * Facts: Proofpoint's published decoder (versions 1 to 3), and the parameter `url` of Microsoft Safe Links.
  */
 import { cleanedUrl, decodedOnce } from './url-clean.rules.ts'
-import { type Refusal, refusal } from './url-parts.rules.ts'
+import { type Refusal, refusal, textParameterOf } from './url-parts.rules.ts'
 
 /** More layers than mail programs and scanners put on top of each other. */
 const MAX_LAYERS = 5
@@ -34,11 +34,11 @@ export function unwrappedUrl(text: string): URL | Refusal {
 /** The link inside a wrapper; null: the link is no wrapper. */
 function innerOf(url: URL): string | null | Refusal {
   const host = url.hostname
-  if (SAFE_LINKS.test(host)) return url.searchParams.get('url') ?? damaged('Safe Links')
-  if (host === TEAMS_SAFE_LINKS) return url.searchParams.get('url') ?? damaged('Safe Links')
+  if (SAFE_LINKS.test(host)) return textParameterOf(url.search, 'url') ?? damaged('Safe Links')
+  if (host === TEAMS_SAFE_LINKS) return textParameterOf(url.search, 'url') ?? damaged('Safe Links')
   if (PROOFPOINT.test(host)) return ofProofpoint(url) ?? damaged('Proofpoint')
   if (GOOGLE.test(host) && url.pathname === '/url')
-    return url.searchParams.get('q') ?? url.searchParams.get('url') ?? damaged('Google')
+    return textParameterOf(url.search, 'q') ?? textParameterOf(url.search, 'url') ?? damaged('Google')
   if (OPAQUE.test(host))
     return refusal(
       `is a shortened or protected link (${host}), which hides the meeting. Open it in a browser and send the address of the meeting, or ask for the original link.`,
@@ -54,7 +54,7 @@ const damaged = (wrapper: string) =>
 function ofProofpoint(url: URL): string | null {
   const version = /^\/v([123])\//.exec(url.pathname)?.[1]
   if (version === '3') return ofVersion3(url.href)
-  const inner = url.searchParams.get('u')
+  const inner = textParameterOf(url.search, 'u')
   if (inner === null || version === undefined) return null
   return version === '1' ? inner : decodedOnce(inner.replaceAll('-', '%').replaceAll('_', '/'))
 }

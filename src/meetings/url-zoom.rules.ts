@@ -3,10 +3,10 @@ import { decoded } from './url-clean.rules.ts'
 import {
   isBelow,
   type MeetingAddress,
-  parameterOf,
   queryOf,
   type Refusal,
   refusal,
+  secretOf,
   segmentsOf,
 } from './url-parts.rules.ts'
 
@@ -23,8 +23,6 @@ const APP_SCHEMES = new Set(['zoommtg:', 'zoomus:'])
 const NUMBER = /^\d{9,11}$/
 /** A full stop at the end of a link counts as the end of a sentence, so no part ends with one. */
 const NAME = /^[\w.~-]{1,100}(?<!\.)$/
-/** A passcode hash such as `aGVsbG8.1`, or the token of a registrant. */
-const SECRET = /^[\w.~+/=-]{1,1024}(?<!\.)$/
 
 export function zoomMeeting(url: URL): MeetingAddress | Refusal | null {
   const host = url.hostname.toLowerCase()
@@ -48,7 +46,7 @@ function ofNumber(
   path: 'j' | 'w',
   text: string,
 ): MeetingAddress | Refusal {
-  const number = decoded(text).replaceAll(/[\s\u00a0-]/g, '')
+  const number = decoded(text).replaceAll(/[\s\u00a0\p{Pd}]/gu, '')
   if (!NUMBER.test(number))
     return refusal('has no meeting number of 9 to 11 digits. Copy the whole link from the Zoom invitation.')
   return {
@@ -68,11 +66,8 @@ function ofName(url: URL, host: string, text: string): MeetingAddress | Refusal 
 }
 
 /** `zak`, the key of a host, is left out. */
-function secretsOf({ searchParams }: URL): string {
-  return queryOf({
-    pwd: parameterOf(searchParams, 'pwd', SECRET),
-    tk: parameterOf(searchParams, 'tk', SECRET),
-  })
+function secretsOf({ search }: URL): string {
+  return queryOf({ pwd: secretOf(search, 'pwd'), tk: secretOf(search, 'tk') })
 }
 
 function reasonFor(host: string, [kind = '', second = '']: readonly string[]): string {

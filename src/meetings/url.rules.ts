@@ -4,7 +4,7 @@
  * The identity decides whether two requests ask for the same meeting. It comes from the parts of the link that name the meeting, so that
  * other hosts of a platform, wrappers, passwords and tracking parameters do not change it.
  */
-import { hidesAnotherUrl, MAX_URL_LENGTH } from './url-clean.rules.ts'
+import { hidesAnotherUrl, linksIn, MAX_URL_LENGTH } from './url-clean.rules.ts'
 import { googleMeet } from './url-meet.rules.ts'
 import { type MeetingAddress, type PlatformRule, type Refusal, refusal } from './url-parts.rules.ts'
 import { teamsMeeting } from './url-teams.rules.ts'
@@ -21,6 +21,18 @@ const SCHEMES = new Set(['https:', 'zoommtg:', 'zoomus:', 'msteams:'])
 export function identifyMeeting(text: string): MeetingAddress | Refusal {
   if (text.length > MAX_URL_LENGTH)
     return refusal(`has more than ${MAX_URL_LENGTH} characters. Send the link of the meeting alone.`)
+  const found = linksIn(text).map((link) => meetingOf(link))
+  const refused = found.find((one) => 'refused' in one)
+  if (found.length > 1 && (refused !== undefined || new Set(found.map(identityOf)).size > 1))
+    return refusal('contains another URL. Send the link of the meeting without it.')
+  // A mail program may show the link without its password beside the one with it.
+  return found.reduce((best, one) => (lengthOf(one) > lengthOf(best) ? one : best))
+}
+
+const identityOf = (found: MeetingAddress | Refusal) => ('refused' in found ? null : found.identity)
+const lengthOf = (found: MeetingAddress | Refusal) => ('refused' in found ? 0 : found.url.length)
+
+function meetingOf(text: string): MeetingAddress | Refusal {
   const url = unwrappedUrl(text)
   if ('refused' in url) return url
   if (!SCHEMES.has(url.protocol)) return refusal('must be an https link. Copy it from the invitation.')

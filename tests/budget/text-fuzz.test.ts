@@ -71,10 +71,20 @@ import {
   cleanedUrl,
   decoded,
   decodedOnce,
+  decodedUntil,
+  endsLikeSentence,
   hidesAnotherUrl,
+  linksIn,
   MAX_URL_LENGTH,
+  withPlainHyphens,
 } from '../../src/meetings/url-clean.rules.ts'
-import { isBelow, parameterOf, segmentsOf } from '../../src/meetings/url-parts.rules.ts'
+import {
+  isBelow,
+  parameterOf,
+  secretOf,
+  segmentsOf,
+  textParameterOf,
+} from '../../src/meetings/url-parts.rules.ts'
 import { accepts } from '../../src/metadata/rules.ts'
 import {
   carriedKindOf,
@@ -512,6 +522,14 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     cleanedUrl: { length: MAX_URL_LENGTH, starts: ['', 'https%3A%2F%2F', 'a.'], read: cleanedUrl },
     decoded: { length: MAX_URL_LENGTH, starts: ['', '%'], read: decoded },
     decodedOnce: { length: MAX_URL_LENGTH, starts: ['', '%'], read: decodedOnce },
+    decodedUntil: {
+      length: MAX_URL_LENGTH,
+      starts: ['', '%'],
+      read: (text) => decodedUntil(text, (plain) => plain.startsWith('/')),
+    },
+    endsLikeSentence: { length: MAX_URL_LENGTH, starts: ['', '**', '<'], read: endsLikeSentence },
+    linksIn: { length: MAX_URL_LENGTH, starts: ['', '<https://', 'https://a '], read: linksIn },
+    withPlainHyphens: { length: MAX_URL_LENGTH, read: withPlainHyphens },
     hidesAnotherUrl: {
       length: MAX_URL_LENGTH,
       starts: ['', '?', '?a='],
@@ -524,6 +542,12 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     parameterOf: {
       length: MAX_URL_LENGTH,
       read: (text) => parameterOf(new URLSearchParams(text), 'pwd', /^[\w.]+$/),
+    },
+    secretOf: { length: MAX_URL_LENGTH, starts: ['', '?pwd='], read: (text) => secretOf(text, 'pwd') },
+    textParameterOf: {
+      length: MAX_URL_LENGTH,
+      starts: ['', '?u='],
+      read: (text) => textParameterOf(text, 'u'),
     },
   },
   'meetings/url.rules.ts': {

@@ -50,8 +50,65 @@ describe('what is handed to a recorder', () => {
       'https://acme.webex.com/acme/m.php?AT=JM&MK=25551234567&x=1',
       'https://acme.webex.com/acme/m.php?AT=JM&MK=25551234567',
     ],
+    [
+      `https://teams.live.com/light-meetings/launch?coords=${btoa('{"meetingCode":"9345678901234","passcode":"a+b"}')}`,
+      'https://teams.live.com/meet/9345678901234?p=a%2Bb',
+    ],
+    [
+      'https://teams.live.com/dl/launcher/launcher.html?url=%2F_%23%2Fmeet%2F2345678901234%3Fp%3Da%252Bb%2Bc&fqdn=teams.microsoft.com',
+      'https://teams.microsoft.com/meet/2345678901234?p=a%2Bb+c',
+    ],
+    [
+      'https://zoom.us/j/1234567890<https://zoom.us/j/1234567890?pwd=abc>',
+      'https://zoom.us/j/1234567890?pwd=abc',
+    ],
   ])('%s becomes %s', (link, url) => {
     expect(meetingOf(link).url).toBe(url)
+  })
+})
+
+describe('a password', () => {
+  const PLACES = [
+    ['https://zoom.us/j/1234567890', 'pwd'],
+    ['https://zoom.us/w/1234567890', 'tk'],
+    ['https://acme.zoom.us/my/ann', 'pwd'],
+    ['https://teams.microsoft.com/meet/2345678901234', 'p'],
+    ['https://acme.webex.com/meet/ann', 'PW'],
+    ['https://acme.webex.com/meet/ann', 'pwd'],
+  ] as const
+
+  test.each([
+    'a+b',
+    'a*b',
+    'a!',
+    'a%20b',
+    'a/b',
+    'a%2Fb',
+    'a%2Bb',
+    "o'Neil".replace("'", '%27'),
+    'p@ss:w$rd',
+    'a=b==',
+    '~a.',
+    'a%',
+    'a%26b',
+    '%C3%BC',
+    '(a)',
+    'a,',
+    'a;b',
+    '^|a',
+  ])('%s reaches the recorder as it stands in the link', (text) => {
+    for (const [start, name] of PLACES) {
+      const { url } = meetingOf(`${start}?x=1&${name}=${text}&y=2`)
+      expect(url.replace(/&$/, '')).toBe(`${start}?${name}=${text}`)
+      for (const wrap of WRAPPERS)
+        expect(meetingOf(wrap(`${start}?${name}=${text}&y=2`)).url.replace(/&$/, '')).toBe(
+          `${start}?${name}=${text}`,
+        )
+    }
+  })
+
+  test.each(['', '%00', 'a%0Ab', 'x'.repeat(1_025)])('%p is none', (text) => {
+    for (const [start, name] of PLACES) expect(meetingOf(`${start}?${name}=${text}&y=2`).url).toBe(start)
   })
 })
 
@@ -133,6 +190,11 @@ describe('any text', () => {
     ['dots', `${'a.'.repeat(4_000)}com/j`],
     ['parameters', `https://zoom.us/j/1234567890?${'a&'.repeat(4_000)}`],
     ['entities', `https://zoom.us/j/1234567890?${'&amp;'.repeat(1_600)}`],
+    ['brackets before it', `${'<'.repeat(8_000)}https://zoom.us/j/1234567890`],
+    ['links', 'https://a '.repeat(800)],
+    ['schemes', '<https://'.repeat(900)],
+    ['stars of emphasis', `${'*'.repeat(8_000)}`],
+    ['invisible characters', `https://zoom.us/j/1${'\u200b'.repeat(8_000)}`],
     ['base64', `https://zoom.us/j/1234567890?x=${'QUJD'.repeat(2_000)}`],
   ])('of many %s ends at once', (_, text) => {
     expect(text.length).toBeLessThan(8_192)

@@ -28,6 +28,8 @@ const v2 = (url: string) =>
 const v3 = (url: string) => `https://urldefense.com/v3/__${url}__;!!PtGJab4!7mFGq8yFu3$`
 const google = (url: string) =>
   `https://www.google.com/url?q=${enc(url)}&sa=D&source=calendar&ust=1764000000000000&usg=AOvVaw1`
+/** What Teams' light client names a meeting by, as its pages write it. */
+const light = (coordinates: object, asJson = JSON.stringify) => enc(btoa(asJson(coordinates)))
 const nested = (count: number, url: string): string => (count === 0 ? url : nested(count - 1, safe(url)))
 
 /** [link, identity] */
@@ -133,6 +135,35 @@ export const MEETINGS: readonly (readonly [link: string, identity: string])[] = 
     LONG_ID,
   ],
   [`https://teams.live.com/light-meetings/launch?coords=${enc(COORDS)}`, LONG_ID],
+  [
+    `https://teams.microsoft.com/light-meetings/launch?coords=${light({ conversationId: THREAD.replace('%3a', ':').replace('%40', '@'), tenantId: TENANT }, (value) => enc(JSON.stringify(value)))}`,
+    LONG_ID,
+  ],
+  [
+    `https://teams.live.com/light-meetings/launch?p=aB&anon=true&coords=${light({ meetingCode: '9345678901234', passcode: 'aBcDeFgH' })}`,
+    'teams:live:9345678901234',
+  ],
+  [
+    `https://teams.microsoft.com/light-meetings/launch?coords=${light({ meetingCode: 2345678901234 })}&p=aB`,
+    'teams:work:2345678901234',
+  ],
+  [
+    `https://teams.microsoft.com/light-meetings/launch?coords=${light({ meetingCode: '9345678901234' })}&fqdn=teams.live.com`,
+    'teams:live:9345678901234',
+  ],
+  [
+    'https://teams.live.com/dl/launcher/launcher.html?url=%2F_%23%2Fmeet%2F2345678901234%3Fp%3DaB&type=meet&fqdn=teams.microsoft.com',
+    'teams:work:2345678901234',
+  ],
+  [
+    'https://teams.microsoft.com/dl/launcher/launcher.html?url=%2F_%23%2Fmeet%2F9345678901234%3Fp%3DaB%26fqdn%3Dteams.live.com&type=meet',
+    'teams:live:9345678901234',
+  ],
+  [
+    `https://teams.microsoft.com/dl/launcher/launcher.html?url=${enc(`/_#/l/meetup-join/${THREAD}/0?context=${CONTEXT}`)}&fqdn=gov.teams.microsoft.us`,
+    LONG_ID.replace('teams:', 'teams:gov:'),
+  ],
+  ['https://teams.microsoft.com/meet/2345678901234?p=aB&fqdn=evil.example', 'teams:work:2345678901234'],
   // Teams: short
   ['https://teams.microsoft.com/meet/2345678901234?p=aBcDeFgHiJkLmNoP', 'teams:work:2345678901234'],
   ['https://teams.microsoft.com/meet/2345678901234', 'teams:work:2345678901234'],
@@ -261,6 +292,51 @@ export const MEETINGS: readonly (readonly [link: string, identity: string])[] = 
   ['https%253A%252F%252Fzoom.us%252Fj%252F1234567890', 'zoom:commercial:1234567890'],
   ['https:/zoom.us/j/1234567890', 'zoom:commercial:1234567890'],
   ['HTTPS://ZOOM.US/J/1234567890', 'zoom:commercial:1234567890'],
+  ...['\u200b', '\u200e', '\ufeff', '\u2060', '\u00ad', '\u00a0', '\u2028', '\u202a', '\u3164'].flatMap(
+    (character) =>
+      [
+        [`https://zoom.us/j/1234567890${character}`, 'zoom:commercial:1234567890'],
+        [`${character}https://zoom.us/j/1234567890${character}`, 'zoom:commercial:1234567890'],
+      ] as const,
+  ),
+  ['https://zoom.us/j/12345\u200b67890', 'zoom:commercial:1234567890'],
+  ['https://zoom.us/j/1234567890%E2%80%8B', 'zoom:commercial:1234567890'],
+  ['https://zoom.us/j/1234567890%C2%A0', 'zoom:commercial:1234567890'],
+  ['https://zoom.us/j/1234567890%EF%BB%BF', 'zoom:commercial:1234567890'],
+  ['https://meet.google.com/abc\u2011defg\u2011hij', 'google_meet:abc-defg-hij'],
+  ['https://meet.google.com/abc%E2%80%91defg%E2%80%91hij', 'google_meet:abc-defg-hij'],
+  ['https://meet.google.com/abc\u2013defg\u2010hij', 'google_meet:abc-defg-hij'],
+  ['https://zoom.us/j/123\u2011456\u20117890', 'zoom:commercial:1234567890'],
+  ...[
+    '[]',
+    '{}',
+    '\u00ab\u00bb',
+    '\u300a\u300b',
+    '\uff08\uff09',
+    '\u3010\u3011',
+    '``',
+    '||',
+    '**',
+    '__',
+    '\u201e\u201c',
+    '<(',
+    '[<',
+  ].map(
+    ([open, close]) => [`${open}https://zoom.us/j/1234567890${close}`, 'zoom:commercial:1234567890'] as const,
+  ),
+  ['**https://zoom.us/j/1234567890**', 'zoom:commercial:1234567890'],
+  ['https://zoom.us/j/1234567890\u3002', 'zoom:commercial:1234567890'],
+  ['https://zoom.us/j/1234567890https://zoom.us/j/1234567890', 'zoom:commercial:1234567890'],
+  ['https://zoom.us/j/1234567890 https://zoom.us/j/1234567890', 'zoom:commercial:1234567890'],
+  ['https://zoom.us/j/1234567890\nhttps://zoom.us/j/1234567890?pwd=a', 'zoom:commercial:1234567890'],
+  ['https://zoom.us/j/1234567890<https://zoom.us/j/1234567890?pwd=a>', 'zoom:commercial:1234567890'],
+  ['[https://zoom.us/j/1234567890](https://zoom.us/j/1234567890)', 'zoom:commercial:1234567890'],
+  [
+    '<https://meet.google.com/abc-defg-hij> <https://meet.google.com/abc-defg-hij>',
+    'google_meet:abc-defg-hij',
+  ],
+  [`${LONG} <${safe(LONG)}>`, LONG_ID],
+  [`${LONG}${LONG}`, LONG_ID],
   [`${LONG}>`, LONG_ID],
   [`${LONG}%3E`, LONG_ID],
   [`<${LONG.replace('?', '?anon=true&amp;')}>`, LONG_ID],
@@ -345,6 +421,10 @@ export const REFUSALS: readonly (readonly [link: string, reason: string])[] = [
   ['https://zoom.us/j/1234567890?next=https%25253A%25252F%25252Fevil.example', 'contains another URL'],
   ['https://zoom.us/j/1234567890#https://evil.example', 'contains another URL'],
   ['https://zoom.us/j/1234567890/https://evil.example/', 'contains another URL'],
+  ['https://zoom.us/j/1234567890 <https://zoom.us/j/1234567891>', 'contains another URL'],
+  ['https://zoom.us/j/1234567890 (https://evil.example/)', 'contains another URL'],
+  ['https://evil.example/ https://zoom.us/j/1234567890', 'contains another URL'],
+  ['https://zoom.us/j/1234567890https://zoom.us/j/1234567891', 'has no meeting number'],
   [
     `https://zoom.us/j/1234567890?x=${Buffer.from('https://evil.example').toString('base64')}`,
     'contains another URL',
