@@ -5,9 +5,10 @@
  * after the objects in the path were found.
  */
 
-import { transactionWithOutbox } from '../actors/mailbox.ts'
+import { deleteActors, transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
-import { type Alongside, together } from '../platform/db/alongside.ts'
+import { insightMessages, insightReanalysisMessages } from '../messages/insight.ts'
+import type { Alongside } from '../platform/db/alongside.ts'
 import { withinReach } from '../platform/db/bounded-scan.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { isForeignKeyViolation } from '../platform/db/sqlstate.ts'
@@ -24,8 +25,18 @@ export type { CreatedRow, RecordRow, SourceRow } from './store.ts'
 export type Feedback = ReturnType<typeof createFeedback>
 
 /** Deletes the records of a person in the caller's transaction. @returns the number of deleted records */
-export const eraseRecordsOf = (tx: Tx, organizationId: string, personId: number): Promise<number> =>
-  store.deleteRecordsOf(tx, organizationId, personId)
+export async function eraseRecordsOf(tx: Tx, organizationId: string, personId: number): Promise<number> {
+  const ids = await store.deleteRecordsOf(tx, organizationId, personId)
+  await deleteActorsOf(tx, ids)
+  return ids.length
+}
+
+/** The actors that analyse the records go with them. */
+const deleteActorsOf = (tx: Tx, recordIds: readonly number[]): Promise<void> =>
+  deleteActors(
+    tx,
+    recordIds.flatMap((id) => [insightMessages.key(String(id)), insightReanalysisMessages.key(String(id))]),
+  )
 
 /** Gives the records of a merged person to the one who is kept. */
 export const moveRecordsOf: typeof store.moveRecords = (...given) => store.moveRecords(...given)
@@ -139,11 +150,11 @@ export function createFeedback(deps: FeedbackDeps) {
       id: number,
       also?: Alongside<void>,
     ): Promise<void> {
-      await together(sql, also, async (query) => {
-        if (!(await store.deleteRecord(query, organizationId, sourceId, id)))
-          await noRecord(
-            store.findSource(query, organizationId, sourceId).then((found) => found ?? noSource()),
-          )
+      await transaction(sql, async (tx) => {
+        if (!(await store.deleteRecord(tx, organizationId, sourceId, id)))
+          await noRecord(store.findSource(tx, organizationId, sourceId).then((found) => found ?? noSource()))
+        await deleteActorsOf(tx, [id])
+        await also?.(tx)
       })
       log.info(
         { organizationId, feedbackSourceId: sourceId, feedbackRecordId: id },

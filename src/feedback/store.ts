@@ -212,12 +212,12 @@ export function listRecords(
 
 /** @returns false if there is no such record */
 export async function deleteRecord(
-  query: Query,
+  tx: Tx,
   organizationId: string,
   sourceId: number,
   id: number,
 ): Promise<boolean> {
-  const rows = await query`
+  const rows = await tx`
     delete from feedback_record
     where organization_id = ${organizationId}
       and feedback_source_id = ${sourceId}
@@ -247,11 +247,16 @@ export async function moveRecords(
   return count
 }
 
-/** @returns the number of deleted records */
-export async function deleteRecordsOf(tx: Tx, organizationId: string, personId: number): Promise<number> {
-  const { count } = await tx`
+/** @returns the ids of the deleted records */
+export async function deleteRecordsOf(
+  tx: Tx,
+  organizationId: string,
+  personId: number,
+): Promise<readonly number[]> {
+  const rows = await tx<{ id: number }[]>`
     delete from feedback_record
     where organization_id = ${organizationId}
-      and person_id = ${personId}`
-  return count
+      and person_id = ${personId}
+    returning id`
+  return rows.map(({ id }) => id)
 }

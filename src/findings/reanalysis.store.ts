@@ -53,7 +53,7 @@ export interface DueSubject {
 }
 
 /**
- * Subjects that another analyser has read, or none: `share` of each organization, and `limit` in total. Organizations take turns. Of what
+ * Locks subjects that another analyser has read, or none, but those that are being deleted, whose actors go with them: `share` of each organization, and `limit` in total. Organizations take turns. Of what
  * one analyser has read the newest come first. Each organization costs two look-ups in an index.
  * @param without organizations that have to wait
  */
@@ -66,18 +66,19 @@ export function findDue(
 ) {
   const some = (isOther: ReturnType<typeof tx>) => tx`
     (
-      select i.*
+      select i.id, i.occurred_at
       from insight_subject i
       where i.organization_id = o.id and ${isOther}
       order by i.analyzer_name, i.analyzer_version, i.occurred_at desc
       limit ${share}
     )`
   return tx<DueSubject[]>`
-    select d.channel, d.organization_id as "organizationId", d.id
+    select
+      s.channel, s.organization_id as "organizationId",
+      coalesce(s.session_id::text, s.feedback_record_id::text, s.recording_id::text) as id
     from (
       select
-        i.channel, i.organization_id, coalesce(i.session_id::text, i.feedback_record_id::text, i.recording_id::text) as id,
-        row_number() over (partition by o.id order by i.occurred_at desc, i.id) as place
+        o.id as organization_id, i.id, row_number() over (partition by o.id order by i.occurred_at desc, i.id) as place
       from organization o
       cross join lateral (
         ${some(tx`(i.analyzer_name, i.analyzer_version) < (${name}, ${version})`)}
@@ -86,9 +87,11 @@ export function findDue(
       ) i
       where o.id <> all(${without as string[]}::text[]::uuid[])
     ) d
+    join insight_subject s on s.organization_id = d.organization_id and s.id = d.id
     where d.place <= ${share}
     order by d.place, random()
-    limit ${limit}`
+    limit ${limit}
+    for key share of s skip locked`
 }
 
 export interface Progress {

@@ -3,7 +3,7 @@ import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { MaintenanceTask } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { traceMessages } from '../messages/trace.ts'
-import { deleteOldTraces, dueApplications } from './store.ts'
+import { deleteOldTraces, lockDueApplications } from './store.ts'
 
 /** Traces that are looked at in one round. */
 const DUE = 5_000
@@ -24,13 +24,12 @@ export function traceMaintenance(deps: Pick<Deps, 'sql' | 'notifier'>): readonly
 
 /** A message that is left out, because the one before it is in hand, is sent in the next round if traces are still due. */
 async function wakeDue(deps: Pick<Deps, 'sql' | 'notifier'>): Promise<void> {
-  const due = await dueApplications(deps.sql, DUE)
-  if (due.length === 0) return
-  await transactionWithOutbox(deps, (_, outbox) =>
-    outbox.sendUnlessPresent(
+  await transactionWithOutbox(deps, async (tx, outbox) => {
+    const due = await lockDueApplications(tx, DUE)
+    await outbox.sendUnlessPresent(
       due.map(({ organizationId, applicationId }) =>
         traceMessages.message(applicationId, 'settle', { organizationId }),
       ),
-    ),
-  )
+    )
+  })
 }

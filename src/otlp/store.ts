@@ -56,13 +56,19 @@ export async function insertPieces(
   return new Set(rows.map(({ traceId }) => traceId))
 }
 
-/** Applications with due traces. */
-export function dueApplications(query: Query, limit: number) {
-  return query<ApplicationRef[]>`
-    select distinct d.organization_id as "organizationId", d.application_id as "applicationId"
-    from (
-      select organization_id, application_id from otlp_trace where due_at <= now() order by due_at limit ${limit}
-    ) d`
+/**
+ * Applications with due traces. A due trace of each is locked: the deletion of an application, which takes its actor along, waits for the
+ * lock, and an application whose traces are being deleted is skipped.
+ */
+export function lockDueApplications(tx: Tx, limit: number) {
+  return tx<ApplicationRef[]>`
+    select t.organization_id as "organizationId", t.application_id as "applicationId"
+    from otlp_trace t
+    where (t.application_id, t.trace_id) in (
+      select distinct on (d.application_id) d.application_id, d.trace_id
+      from (select application_id, trace_id from otlp_trace where due_at <= now() order by due_at limit ${limit}) d
+    )
+    for key share skip locked`
 }
 
 /** A trace whose messages are due. */

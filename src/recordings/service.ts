@@ -14,7 +14,7 @@ import { deleteActors, transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Viewer } from '../folders/service.ts'
 import { deleteDiscarded, discardMedia } from '../media/service.ts'
 import { discardMeeting } from '../meetings/discard.ts'
-import { insightMessages } from '../messages/insight.ts'
+import { insightMessages, insightReanalysisMessages } from '../messages/insight.ts'
 import { passageMessages } from '../messages/passage.ts'
 import { recordingMessages } from '../messages/recording.ts'
 import { transcriptionMessages } from '../messages/transcription.ts'
@@ -114,9 +114,13 @@ export function createRecordings(deps: RecordingsDeps) {
         await store.deleteRecording(tx, viewer.organizationId, id)
         await deleteActors(
           tx,
-          [recordingMessages, transcriptionMessages, passageMessages, insightMessages].map((one) =>
-            one.key(id),
-          ),
+          [
+            recordingMessages,
+            transcriptionMessages,
+            passageMessages,
+            insightMessages,
+            insightReanalysisMessages,
+          ].map((one) => one.key(id)),
         )
         await also?.(tx, id)
       })

@@ -94,13 +94,23 @@ export function pairsOf(changes: readonly Change[]): readonly (readonly [Change,
   )
 }
 
+/** Addresses of servers of customers. */
+export interface Outside {
+  readonly webhook: string
+  readonly zendesk: string
+}
+
+const NOWHERE: Outside = { webhook: 'https://example.com/', zendesk: 'https://example.zendesk.com' }
+
 /** Objects that are made when a path or a body first names them. */
 export class Objects {
   readonly #made = new Map<string, Promise<Json>>()
 
+  /** `outside`: servers of customers. Name them if workers run, which send requests there. */
   constructor(
     private readonly server: TestServer,
     readonly tenant: TestTenant,
+    private readonly outside: Outside = NOWHERE,
   ) {}
 
   get #client() {
@@ -129,6 +139,10 @@ export class Objects {
       case 'ingestAgentConversation':
       case 'appendAgentConversation':
         return { ...(example as object), agentKey: (await this.get('application')).agentKey }
+      case 'createWebhook':
+        return { ...(example as object), url: this.outside.webhook }
+      case 'createImportSource':
+        return { ...(example as object), url: this.outside.zendesk }
       case 'createUserToken':
         return { ...(example as object), userId: await this.get('memberId') }
       case 'updateSelf':
@@ -181,8 +195,7 @@ export class Objects {
       }
       case 'importSourceId': {
         const path = `/v3/rest/agent-applications/${await this.get('applicationId')}/import-sources`
-        return (await posted(path, { provider: 'zendesk', url: 'https://example.zendesk.com', secret: 'x' }))
-          .id
+        return (await posted(path, { provider: 'zendesk', url: this.outside.zendesk, secret: 'x' })).id
       }
       case 'sessionId':
         return insertSession(sql, organizationId, await this.get('applicationId'))
@@ -251,7 +264,7 @@ export class Objects {
       case 'otherItemId':
         return (await this.get('themes'))[name]
       case 'webhookId':
-        return (await posted('/v3/rest/webhooks', { url: 'https://example.com/', types: ['*'] })).id
+        return (await posted('/v3/rest/webhooks', { url: this.outside.webhook, types: ['*'] })).id
       case 'deliveryId': {
         const { id } = await posted(`/v3/rest/webhooks/${await this.get('webhookId')}/ping`, {})
         await sql`update webhook_delivery set status = 'delivered' where id = ${id}`
@@ -265,7 +278,7 @@ export class Objects {
       case 'codingUploadId':
         return createSessionUpload(client)
       case 'actorKey': {
-        const key = `session:${newId()}`
+        const key = `session:${await this.get('sessionId')}`
         await sql`insert into actor_mailbox (key, organization_id, last_seq) values (${key}, ${organizationId}, 1)`
         await sql`
           insert into actor_dead_letter (key, seq, type, payload, attempts) values (${key}, 1, 'events_stored', '{}', 3)`

@@ -1,29 +1,47 @@
 /** Themes without an actor, for tests that need an object of each kind: one with two items, and one without. */
-import type { Sql } from '../../src/platform/db/pool.ts'
+
+import type { Query, Sql } from '../../src/platform/db/pool.ts'
+import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
+import { passageOf } from '../../src/themes/items.rules.ts'
+import { stemsOf } from '../../src/themes/words.rules.ts'
 import { addRecord } from './themes.ts'
 
-export async function insertTheme(sql: Sql, organizationId: string) {
-  const [themeId, otherThemeId] = [newId(), newId()]
-  await sql`insert into theme_progress (organization_id, items) values (${organizationId}, 2)`
-  for (const id of [themeId, otherThemeId])
-    await sql`
-      insert into theme (id, organization_id, title, centroid, weight, count)
-      values (${id}, ${organizationId}, 'export', ${Buffer.alloc(2_048)}, 2, 2)`
-  const [itemId, otherItemId] = [
-    await insertItem(sql, organizationId, themeId),
-    await insertItem(sql, organizationId, themeId),
-  ]
-  return { themeId, otherThemeId, itemId, otherItemId }
+const TEXT = 'The export crashes'
+const ITEMS = 2
+
+/** In one transaction, as a worker may follow the findings at once. What the actor would count agrees with the items. */
+export function insertTheme(sql: Sql, organizationId: string) {
+  return transaction(sql, async (tx) => {
+    const [themeId, otherThemeId] = [newId(), newId()]
+    await tx`insert into theme_progress (organization_id, items) values (${organizationId}, ${ITEMS})`
+    for (const [id, count] of [
+      [themeId, ITEMS],
+      [otherThemeId, 0],
+    ] as const)
+      await tx`
+        insert into theme (id, organization_id, title, centroid, weight, count)
+        values (${id}, ${organizationId}, 'export', ${Buffer.alloc(2_048)}, ${count}, ${count})`
+    await tx`
+      insert into theme_day (theme_id, day, channel, organization_id, count, negative, positive)
+      values (${themeId}, (now() at time zone 'UTC')::date, 'feedback', ${organizationId}, ${ITEMS}, ${ITEMS}, 0)`
+    for (const term of stemsOf(TEXT))
+      await tx`insert into theme_term (organization_id, term, count) values (${organizationId}, ${term}, ${ITEMS})`
+    const [itemId, otherItemId] = [
+      await insertItem(tx, organizationId, themeId),
+      await insertItem(tx, organizationId, themeId),
+    ]
+    return { themeId, otherThemeId, itemId, otherItemId }
+  })
 }
 
-async function insertItem(sql: Sql, organizationId: string, themeId: string): Promise<string> {
-  const { recordId, signalIds } = await addRecord(sql, organizationId, [{ text: 'The export crashes' }])
-  const [item] = await sql`
+async function insertItem(tx: Query, organizationId: string, themeId: string): Promise<string> {
+  const { recordId, signalIds } = await addRecord(tx, organizationId, [{ text: TEXT }])
+  const [item] = await tx`
     insert into theme_item (organization_id, channel, subject_id, passage, signal_id, rating, occurred_at, theme_id, vector, terms)
     values (
-      ${organizationId}, 'feedback', ${String(recordId)}, 'x', ${signalIds[0]!}, 'negative', now(), ${themeId},
-      ${Buffer.alloc(256)}, '{export}'
+      ${organizationId}, 'feedback', ${String(recordId)}, ${passageOf(TEXT)}, ${signalIds[0]!}, 'negative', now(), ${themeId},
+      ${Buffer.alloc(256)}, ${stemsOf(TEXT) as string[]}::text[]
     )
     returning id`
   return String(item?.id)

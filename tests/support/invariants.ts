@@ -1,16 +1,24 @@
 /** Rules between rows that hold whatever requests met. */
 import type { Sql } from '../../src/platform/db/pool.ts'
+import { wrongSums } from './sums.ts'
 
-/** Kinds of actors that go with the row of this id. */
-const ROWS_OF_ACTORS: readonly (readonly [kind: string, table: string, column: string])[] = [
-  ['recording', 'recording', 'id'],
-  ['webhook', 'webhook', 'id'],
-  ['webhook_recovery', 'webhook', 'id'],
-  ['webhook_delivery', 'webhook_delivery', 'id'],
-  ['import-source', 'import_source', 'id'],
-  ['feedback-import', 'feedback_import', 'upload_id'],
-  ['trace', 'agent_application', 'id'],
-  ['meeting', 'meeting_join', 'id'],
+/** Kinds of actors that go with the row of their id, which is in one of the tables. */
+const ROWS_OF_ACTORS: readonly (readonly [kind: string, column: string, ...tables: readonly string[]])[] = [
+  ['session', 'id', 'agent_session'],
+  ['analysis', 'id', 'agent_session'],
+  ['rereading', 'id', 'agent_session'],
+  ['passage', 'id', 'agent_session', 'recording', 'organization'],
+  ['insight', 'id', 'feedback_record', 'recording'],
+  ['insight_again', 'id', 'feedback_record', 'recording'],
+  ['recording', 'id', 'recording'],
+  ['transcription', 'id', 'recording'],
+  ['webhook', 'id', 'webhook'],
+  ['webhook_recovery', 'id', 'webhook'],
+  ['webhook_delivery', 'id', 'webhook_delivery'],
+  ['import-source', 'id', 'import_source'],
+  ['feedback-import', 'upload_id', 'feedback_import'],
+  ['trace', 'id', 'agent_application'],
+  ['meeting', 'id', 'meeting_join'],
 ]
 
 /** @returns a sentence for each rule that does not hold */
@@ -33,18 +41,21 @@ export async function brokenRules(sql: Sql): Promise<readonly string[]> {
     'an application has more publishable keys than allowed',
     sql`select application_id from publishable_key where revoked_at is null group by application_id having count(*) > 10`,
   )
-  for (const [kind, table, column] of ROWS_OF_ACTORS)
+  for (const [kind, column, ...tables] of ROWS_OF_ACTORS) {
+    const ids = tables.map((table) => sql`select ${sql(column)}::text from ${sql(table)}`)
     await rule(
       `an actor ${kind} has no row`,
       sql`select 1 from actor_mailbox m where split_part(m.key, ':', 1) = ${kind}
-        and not exists (select from ${sql(table)} t where t.${sql(column)}::text = split_part(m.key, ':', 2))`,
+        and split_part(m.key, ':', 2) not in (${ids.reduce((some, more) => sql`${some} union all ${more}`)})`,
     )
+  }
   for (const { child, column, parent, key } of await references(sql))
     await rule(
       `${child}.${column} names a row of ${parent} that does not exist`,
       sql`select 1 from ${sql(child)} c where c.${sql(column)} is not null
         and not exists (select from ${sql(parent)} p where p.${sql(key)} = c.${sql(column)}) limit 1`,
     )
+  for (const sum of await wrongSums(sql)) broken.push(`a sum differs from its rows: ${sum}`)
   return broken
 }
 

@@ -23,7 +23,7 @@ export interface ServiceOptions {
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
   /**
-   * When the service counts as started. `http` (the default): `/ready` answers 200 at the printed address. A pattern:
+   * When the service counts as started. `http` (the default): `/ready` answers 200 at the printed port, or at `PORT`. A pattern:
    * the output matches. `none`: at once.
    */
   readonly ready?: 'http' | 'none' | RegExp
@@ -67,7 +67,7 @@ export function useServices(): Services {
     async start(options = {}) {
       const spawned = spawnService(folder, options)
       started.push(spawned)
-      return { ...spawned, baseUrl: await untilReady(spawned, options.ready ?? 'http') }
+      return { ...spawned, baseUrl: await untilReady(spawned, options) }
     },
   }
 }
@@ -120,7 +120,8 @@ function spawnService(folder: string, options: ServiceOptions): Service {
   }
 }
 
-async function untilReady(service: Service, ready: 'http' | 'none' | RegExp): Promise<string> {
+async function untilReady(service: Service, options: ServiceOptions): Promise<string> {
+  const { ready = 'http' } = options
   if (ready === 'none') return ''
   let gone = false
   const ended = service.exited.then((code): never => {
@@ -131,7 +132,7 @@ async function untilReady(service: Service, ready: 'http' | 'none' | RegExp): Pr
     async () => {
       if (gone) return ''
       if (ready instanceof RegExp) return ready.test(service.output()) && ''
-      const port = URL_IN_OUTPUT.exec(service.output())?.[1]
+      const port = options.env?.PORT ?? URL_IN_OUTPUT.exec(service.output())?.[1]
       if (port === undefined) return false
       const baseUrl = `http://127.0.0.1:${port}`
       return (await fetch(`${baseUrl}/ready`)).ok && baseUrl

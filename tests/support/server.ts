@@ -83,7 +83,8 @@ export type Credential =
 /** Each connection costs PostgreSQL some milliseconds, and plans its first statements anew. */
 const FEW_CONNECTIONS = { DATABASE_POOL_SIZE: '4' }
 
-const LIMITS_OFF = {
+/** Settings of a service without rate limits. */
+export const LIMITS_OFF = {
   RATE_LIMIT_READS: '0',
   RATE_LIMIT_WRITES: '0',
   RATE_LIMIT_AGENT_INGEST: '0',

@@ -2,7 +2,7 @@
 import { type LongTurn, type NewMessage, NO_ORGANIZATION } from '../../src/actors/types.ts'
 import type { TextJobs, TextWork } from '../../src/analyze/text-work.ts'
 import { loadConfig } from '../../src/config.ts'
-import type { Json, Sql, Tx } from '../../src/platform/db/pool.ts'
+import type { Json, Query, Sql, Tx } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
@@ -20,7 +20,7 @@ export interface TestFinding {
 }
 
 /** A feedback record with findings, as the analysis writes them. @returns ids of the record and of the findings */
-export async function addRecord(sql: Sql, organizationId: string, findings: readonly TestFinding[]) {
+export async function addRecord(sql: Query, organizationId: string, findings: readonly TestFinding[]) {
   const [source] = await sql`
     insert into feedback_source (organization_id, name, type) values (${organizationId}, 'Desk', 'api') returning id`
   const [record] = await sql`
@@ -33,7 +33,7 @@ export async function addRecord(sql: Sql, organizationId: string, findings: read
 }
 
 export async function addFinding(
-  sql: Sql,
+  sql: Query,
   organizationId: string,
   recordId: number,
   {

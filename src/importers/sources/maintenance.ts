@@ -3,7 +3,7 @@ import { transactionWithOutbox } from '../../actors/mailbox.ts'
 import type { MaintenanceTask } from '../../actors/types.ts'
 import type { Deps } from '../../container.ts'
 import { importSourceMessages } from '../../messages/import-source.ts'
-import { dueSources } from './store.ts'
+import { lockDueSources } from './store.ts'
 
 /** Sources that are looked at in one round. */
 const AT_ONCE = 1_000
@@ -14,11 +14,10 @@ export function importSourceMaintenance(deps: Pick<Deps, 'sql' | 'notifier'>): r
 
 /** A message that is left out, because the one before it is in hand, is sent in a later round if the source is still due. */
 export async function wakeDueSources(deps: Pick<Deps, 'sql' | 'notifier'>): Promise<void> {
-  const due = await dueSources(deps.sql, AT_ONCE)
-  if (due.length === 0) return
-  await transactionWithOutbox(deps, (_, outbox) =>
-    outbox.sendUnlessPresent(
+  await transactionWithOutbox(deps, async (tx, outbox) => {
+    const due = await lockDueSources(tx, AT_ONCE)
+    await outbox.sendUnlessPresent(
       due.map(({ organizationId, id }) => importSourceMessages.message(id, 'read', { organizationId })),
-    ),
-  )
+    )
+  })
 }

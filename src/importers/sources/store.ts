@@ -218,12 +218,13 @@ export async function recordFailure(
     where organization_id = ${organizationId} and id = ${id}`
 }
 
-/** Of every organization. The longest due first. */
-export function dueSources(query: Query, limit: number) {
-  return query<SourceRef[]>`
+/** Locks due sources of every organization, the longest due first. One that is being deleted is skipped: its actor goes with it. */
+export function lockDueSources(tx: Tx, limit: number) {
+  return tx<SourceRef[]>`
     select organization_id as "organizationId", id
     from import_source
     where due_at <= now()
     order by due_at
-    limit ${limit}`
+    limit ${limit}
+    for key share skip locked`
 }
