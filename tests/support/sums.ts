@@ -26,7 +26,7 @@ const SUMS: Readonly<Record<string, Sums>> = {
         null::text as source, kind, rating, null::text as status, product_area, agent_version, 1 as n
       from agent_signal where shown
       union all
-      select organization_id, 'sessions', (created_at at time zone 'UTC')::date, 'conversation', application_id, null, null, null, status,
+      select organization_id, 'sessions', (coalesce(started_at, created_at) at time zone 'UTC')::date, 'conversation', application_id, null, null, null, status,
         context ->> 'productArea', agent_version, 1
       from agent_session
       union all
