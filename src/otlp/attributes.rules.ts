@@ -24,6 +24,7 @@ const ATTRIBUTES = {
     'langfuse.user.id',
     'ai.telemetry.metadata.userId',
     'traceloop.association.properties.user_id',
+    'llm.user',
   ],
   userName: ['user.full_name', 'user.name'],
   userEmail: ['user.email'],
@@ -76,7 +77,7 @@ const ATTRIBUTES = {
     'ai.usage.outputTokens',
     'ai.usage.completionTokens',
   ],
-  /** JSON: `{"input": 20, "output": 7}`. */
+  /** JSON: `{"input": 20, "output": 7}`, or with the names of OpenAI. */
   usage: ['langfuse.observation.usage_details'],
   environment: [
     'deployment.environment.name',

@@ -132,19 +132,48 @@ function collectObject(value: Members, role: Speaker, into: Message[], depth: nu
   else collectMembers(value, role, into, depth)
 }
 
-/** The messages of the first member that has any. */
+/** The messages of the first member that has any. Behind a history, the question may be a member of its own. */
 function collectMembers(value: Members, role: Speaker, into: Message[], depth: number): void {
+  const before = into.length
   for (const name of LISTS_OF[role]) {
-    const member = value[name]
-    const isUnclear = Array.isArray(member) && name === 'args' && member.filter(isText).length > 1
-    if (isObject(member) && !isUnclear && hasFound(member, role, into, depth)) return
+    const member = name === 'args' ? argumentsOf(value.args) : value[name]
+    if (!isObject(member) || !hasFound(member, role, into, depth)) continue
+    if (role === 'user' && into.at(-1)?.role === 'assistant') collectTexts(value, ASKED, role, into, depth)
+    return
   }
-  for (const name of TEXTS_OF[role]) {
+  into.length = before
+  collectTexts(value, TEXTS_OF[role], role, into, depth)
+}
+
+/** The words of the first of these members that has any. */
+function collectTexts(
+  value: Members,
+  names: readonly string[],
+  role: Speaker,
+  into: Message[],
+  depth: number,
+): void {
+  for (const name of names) {
     const member = value[name]
     // In what is left of a cut object the role of its text may be missing.
     if (isCut(value) && !ASKED.includes(name) && role === 'user' && isText(member)) continue
     if ((isText(member) || isObject(member)) && hasFound(nested(member), role, into, depth)) return
   }
+}
+
+/**
+ * The arguments of a function as messages: its only text, behind the history that may stand beside it. Where messages end with the
+ * user, the text is something else, such as the name of a model. Several texts may be anything.
+ */
+function argumentsOf(value: unknown): readonly unknown[] | undefined {
+  if (!Array.isArray(value)) return undefined
+  const [text, ...moreTexts] = value.filter(isText)
+  const others = value.filter((one) => !isText(one))
+  if (text === undefined) return others
+  const history: Message[] = []
+  collect(others, 'user', history, MAX_DEPTH - 6)
+  if (history.findLast(({ role }) => role === 'user' || role === 'assistant')?.role === 'user') return others
+  return moreTexts.length > 0 ? undefined : [...others, text]
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string'

@@ -193,7 +193,10 @@ function numbersIn(json: string): { readonly input?: number; readonly output?: n
   try {
     const value = JSON.parse(json) as Record<string, unknown> | null
     const number = (one: unknown) => (typeof one === 'number' && one >= 0 ? one : undefined)
-    return { input: number(value?.input), output: number(value?.output) }
+    return {
+      input: number(value?.input) ?? number(value?.prompt_tokens),
+      output: number(value?.output) ?? number(value?.completion_tokens),
+    }
   } catch {
     return {}
   }

@@ -9,9 +9,23 @@ import type { TestServer } from './server.ts'
 
 export const TRACES = '/v1/traces'
 export const FRAMEWORKS = ['ai-sdk-7', 'openai-agents', 'langchain', 'langfuse'] as const
+/** Recorded in Python (fixtures/otlp/record/python). */
+export const PYTHON_FRAMEWORKS = [
+  'python-langfuse',
+  'python-litellm-otel',
+  'python-openinference-langchain',
+  'python-openinference-litellm',
+  'python-openinference-openai',
+  'python-openinference-openai-agents',
+  'python-openllmetry-langchain',
+  'python-openllmetry-openai',
+  'python-pydantic-ai',
+] as const
 
 /** The requests of a recording, as the exporter sent them. */
-export function recorded(name: (typeof FRAMEWORKS)[number]): readonly TraceRequest[] {
+export function recorded(
+  name: (typeof FRAMEWORKS)[number] | (typeof PYTHON_FRAMEWORKS)[number],
+): readonly TraceRequest[] {
   const file = new URL(`../fixtures/otlp/${name}.jsonl`, import.meta.url)
   return readFileSync(file, 'utf8')
     .trim()

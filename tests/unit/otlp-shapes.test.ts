@@ -213,6 +213,31 @@ describe('structured payloads', () => {
 
   test.each([
     ['arguments of a function', { args: ['Q'], kwargs: {} }, 'Q'],
+    [
+      'the question and the history',
+      {
+        args: [
+          'Q',
+          [
+            { role: 'user', content: 'P' },
+            { role: 'assistant', content: 'A' },
+          ],
+        ],
+      },
+      'Q',
+    ],
+    ['the messages and a name', { args: [[{ role: 'user', content: 'Q' }], 'gpt-x'] }, 'Q'],
+    [
+      'a history beside the question',
+      {
+        messages: [
+          { role: 'user', content: 'P' },
+          { role: 'assistant', content: 'A' },
+        ],
+        question: 'Q',
+      },
+      'Q',
+    ],
     ['named arguments', { args: [], kwargs: { question: 'Q', session_id: 's' } }, 'Q'],
     ['several arguments', { args: ['Q', 'chat-1'], kwargs: {} }, '{"args":["Q","chat-1"],"kwargs":{}}'],
     [
