@@ -21,6 +21,7 @@ import { oauthPages } from './sign-in/oauth/web.ts'
 import { signInPages } from './sign-in/web.ts'
 import { uploadEndpoint } from './uploads/http/endpoint.ts'
 import { EVENT_TYPES } from './webhooks/event-types.ts'
+import { webhooksPart } from './webhooks/examine.ts'
 import { unsubscribePages } from './weekly-mail/web.ts'
 import { widgetPages } from './widget/web.ts'
 
@@ -39,7 +40,7 @@ export function createApp(
   const { draining } = options
   const forms = createMeter(deps, 'forms', config.rateLimits.forms, options.website?.windowSeconds)
   return createHttpApp(deps, draining)
-    .use(healthRoutes({ ...deps, draining }))
+    .use(healthRoutes({ ...deps, draining, parts: [webhooksPart(deps.sql, config)] }))
     .use(docs({ ...deps, sent: EVENT_TYPES }))
     .use(mediaRoutes(deps, features.playback.isShown))
     .use(uploadEndpoint(features))

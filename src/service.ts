@@ -36,6 +36,7 @@ import { answers } from './platform/redis.ts'
 import { registerQuotaGauge } from './quotas/metrics.ts'
 import { linkUrl, START_PATH } from './sign-in/link.rules.ts'
 import { describeTranscription } from './transcribe/examine.ts'
+import { webhooksPart } from './webhooks/examine.ts'
 import { registerWebhookGauges } from './webhooks/metrics.ts'
 
 const BUDGET_MS = { requests: 10_000, threads: 15_000, connections: 6_000 } as const
@@ -164,7 +165,8 @@ function listen(container: Container, features: Features, shutdown: Shutdown): n
 }
 
 function createProbeApp(container: Container, draining: AbortSignal) {
-  return createHttpApp(container, draining).use(healthRoutes({ ...container, draining }))
+  const parts = [webhooksPart(container.sql, container.config)]
+  return createHttpApp(container, draining).use(healthRoutes({ ...container, draining, parts }))
 }
 
 function whyNotListening({ host, port }: Config, error: unknown): string {

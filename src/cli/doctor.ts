@@ -23,6 +23,7 @@ import { assertRedisWritable, openRedis } from '../platform/redis.ts'
 import { createStorage } from '../platform/storage/create.ts'
 import { nearQuotas } from '../quotas/service.ts'
 import { examineTranscription } from '../transcribe/examine.ts'
+import { examineWebhooks } from '../webhooks/examine.ts'
 import type { Input } from './command.ts'
 
 export interface Check {
@@ -38,6 +39,7 @@ export interface Check {
     | 'invitations'
     | 'workers'
     | 'quotas'
+    | 'webhooks'
     | 'redis'
     | 'storage'
   readonly ok: boolean
@@ -119,8 +121,9 @@ async function examineDatabase(sql: Sql, address: Database, config: Config): Pro
     const count = await countLiveWorkers(sql, seconds)
     return { ok: count > 0, detail: `${count} active in the last ${seconds} s` }
   })
+  const webhooks = await check('webhooks', () => examineWebhooks(sql, config))
   const quotas = await examineQuotas(sql, config)
-  return [database, ...roles, schema, ...changes, analysis, invitations, workers, ...quotas]
+  return [database, ...roles, schema, ...changes, analysis, invitations, workers, webhooks, ...quotas]
 }
 
 /** The roles of the pools, if `DATABASE_URL` is a pooler. A failed check has the statements that mend it, one a line. */

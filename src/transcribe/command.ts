@@ -5,6 +5,7 @@
 import type { TranscribeConfig } from '../config.ts'
 import { ProgramError, runProgram } from '../platform/lifecycle/program.ts'
 import { type AudioTools, extractAudioTrack } from './audio-track.ts'
+import { decodeOutput } from './output.rules.ts'
 import type { ReadOutput } from './read-output.ts'
 import { ATTEMPTS, type Transcriber, TranscriberError } from './transcriber.ts'
 
@@ -35,7 +36,10 @@ export function createCommandTranscriber(
       const output = await run(commandFor(command, path), { ...limits, folder: media.folder })
       const segments = await readOutput(output)
       if (segments === null)
-        throw new TranscriberError('TRANSCRIBE_COMMAND wrote JSON that is not a transcript', ATTEMPTS.program)
+        throw new TranscriberError(
+          'TRANSCRIBE_COMMAND wrote JSON or times that are not a transcript',
+          ATTEMPTS.program,
+        )
       return { segments, durationSeconds }
     },
   }
@@ -48,8 +52,10 @@ function commandFor(command: readonly string[], path: string): readonly string[]
 }
 
 async function run(command: readonly string[], options: Parameters<typeof runProgram>[1]): Promise<string> {
+  const chunks: Uint8Array[] = []
   try {
-    return await runProgram(command, options)
+    await runProgram(command, { ...options, onOutput: (chunk) => void chunks.push(chunk) })
+    return decodeOutput(Buffer.concat(chunks))
   } catch (error) {
     if (!(error instanceof ProgramError)) throw error
     const { message, lastWords } = error

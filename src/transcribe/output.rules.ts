@@ -13,24 +13,77 @@ export interface Segment {
   readonly text: string
 }
 
-/** @returns null for other JSON, and for text that begins like JSON but is invalid */
-export function parseOutput(output: string): readonly Segment[] | null {
-  const text = output.replace(/^\uFEFF/, '').trim()
-  if (/^[{[]/.test(text)) {
-    const value = parseJson(text)
-    if (value !== undefined) return segmentsOf(value)
-    if (text.startsWith('{')) return null
-  }
-  const lines = text.split(/\r\n|\r|\n/)
-  if (text.startsWith('WEBVTT') || lines.slice(0, 3).some((line) => cueTimes(line) !== null))
-    return parseCues(lines)
-  const stamped = lines.flatMap((line) => stampedLine(line))
-  return stamped.length > 0 ? stamped : [untimed(lines.join(' '))]
+/** Text of a program: UTF-8, or UTF-16 with a byte order mark or as Latin letters show it. */
+export function decodeOutput(bytes: Uint8Array): string {
+  const [first, second, third, fourth] = bytes
+  const isLittle = (first === 0xff && second === 0xfe) || (first !== 0 && second === 0 && fourth === 0)
+  const isBig = (first === 0xfe && second === 0xff) || (first === 0 && second !== 0 && third === 0)
+  return new TextDecoder(isLittle ? 'utf-16le' : isBig ? 'utf-16be' : 'utf-8').decode(bytes)
 }
+
+/** @returns null for what is no transcript: other or invalid JSON, and times of an unknown form */
+export function parseOutput(output: string): readonly Segment[] | null {
+  const text = output
+    .replace(/^\uFEFF/, '')
+    .replaceAll(/\r+\n?/g, '\n')
+    .trim()
+  const lines = text.split('\n')
+  const value = findJson(text, lines)
+  if (value !== undefined) return segmentsOf(value)
+  if (text.startsWith('{')) return null
+  if (text.startsWith('WEBVTT') || lines.some((line) => cueTimes(line) !== null)) return parseCues(lines)
+  const stamped = lines.flatMap((line) => stampedLine(line))
+  if (stamped.length > 0) return stamped
+  // Times that are not understood must not become words.
+  return lines.some((line) => OTHER_TIMES.test(line)) ? null : [untimed(lines.join(' '))]
+}
+
+/** Log lines may stand before JSON. More of them that begin like JSON are not tried, because each try reads all of the text. */
+const MAX_TRIES = 3
+/** `[music]` and `[00:00.000 --> 00:02.000]` are no JSON. */
+const JSON_START = /^\s*(?:\{|\[\s*(?:[[{"]|$))/
+
+/** JSON in the text, or a list of the objects where each line is one; undefined: there is none. */
+function findJson(text: string, lines: readonly string[]): unknown {
+  const end = Math.max(text.lastIndexOf('}'), text.lastIndexOf(']')) + 1
+  // What follows are log lines, but not the beginning of a line of JSON that was cut off.
+  if (text.slice(end).trimStart().startsWith('{')) return undefined
+  let start = 0
+  let tries = 0
+  for (const line of lines) {
+    if (JSON_START.test(line)) {
+      const value = parseJson(text.slice(start, end)) ?? (tries === 0 ? objectsOf(lines) : undefined)
+      if (value !== undefined) return value
+      if (++tries === MAX_TRIES) return undefined
+    }
+    start += line.length + 1
+  }
+  return undefined
+}
+
+/** Newline-delimited JSON: two or more lines are objects, and none only begins like one. */
+function objectsOf(lines: readonly string[]): readonly unknown[] | undefined {
+  const objects: unknown[] = []
+  for (const line of lines) {
+    if (!line.trimStart().startsWith('{')) continue
+    const value = parseJson(line)
+    if (value === undefined) return undefined
+    objects.push(value)
+  }
+  return objects.length > 1 ? objects : undefined
+}
+
+/** Python's `json` writes numbers that JSON does not have. */
+const NO_NUMBERS = /"(?:[^"\\]|\\.)*"?|-?\b(?:NaN|Infinity)\b/gs
 
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
+  } catch {
+    if (!text.includes('NaN') && !text.includes('Infinity')) return undefined
+  }
+  try {
+    return JSON.parse(text.replaceAll(NO_NUMBERS, (found) => (found.startsWith('"') ? found : 'null')))
   } catch {
     return undefined
   }
@@ -48,7 +101,7 @@ const untimed = (text: string): Segment => ({ startSec: null, endSec: null, spea
 function segmentsOf(value: unknown): readonly Segment[] | null {
   if (Array.isArray(value)) return value.filter(isObject).flatMap(segmentOf)
   if (!isObject(value)) return null
-  const list = [value.segments, value.utterances, value.transcription].find(Array.isArray)
+  const list = [value.segments, value.utterances, value.transcription, value.chunks].find(Array.isArray)
   const segments = list?.filter(isObject).flatMap(segmentOf) ?? []
   if (segments.length > 0) return segments
   if (typeof value.text === 'string') return [untimed(value.text)]
@@ -56,12 +109,13 @@ function segmentsOf(value: unknown): readonly Segment[] | null {
 }
 
 function segmentOf(value: Members): readonly Segment[] {
-  const { text, speaker, offsets, timestamps } = value
+  const { text, speaker, offsets, timestamps, timestamp } = value
   if (typeof text !== 'string') return []
+  const [from, to] = Array.isArray(timestamp) ? (timestamp as readonly unknown[]) : []
   return [
     {
-      startSec: secondsOf(value.start ?? value.startSec) ?? within(offsets, timestamps, 'from'),
-      endSec: secondsOf(value.end ?? value.endSec) ?? within(offsets, timestamps, 'to'),
+      startSec: secondsOf(value.start ?? value.startSec ?? from) ?? within(offsets, timestamps, 'from'),
+      endSec: secondsOf(value.end ?? value.endSec ?? to) ?? within(offsets, timestamps, 'to'),
       speaker: typeof speaker === 'string' || typeof speaker === 'number' ? String(speaker) || null : null,
       text,
     },
@@ -75,52 +129,107 @@ function within(offsets: unknown, timestamps: unknown, member: 'from' | 'to'): n
   return isObject(timestamps) ? secondsOf(timestamps[member]) : null
 }
 
-const TIME = '(?:(\\d{1,4}):)?(\\d{1,2}):(\\d{1,2})(?:[.,](\\d{1,9}))?'
+/** A sign, hours, minutes, seconds and decimals. Programs write decimals behind a dot, a comma or a colon. */
+const TIME = '(-?)(?:(\\d{1,4}):)?(\\d{1,2}):(\\d{1,2})(?:[.,:](\\d{1,9}))?'
+const GROUPS = 5
 const ONE_TIME = new RegExp(`^${TIME}$`)
-const CUE = new RegExp(`^\\s*${TIME}\\s+-->\\s+${TIME}(?:\\s|$)`)
-const STAMPED = new RegExp(`^\\s*\\[${TIME}\\s+-->\\s+${TIME}\\]\\s*(\\S.*)?$`)
+const CUE = new RegExp(`^\\s*${TIME}\\s*-->\\s*${TIME}(?:\\s|$)`)
+const STAMPED = new RegExp(`^\\s*\\[${TIME}\\s*-->\\s*${TIME}\\]\\s*(\\S.*)?$`)
+const OTHER_TIMES = /\d[:.,]\d+\s*-->\s*-?\d/
 
 function secondsOf(value: unknown): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null
   if (typeof value !== 'string') return null
   const time = ONE_TIME.exec(value.trim())
-  if (time !== null) return clock(time.slice(1, 5))
+  if (time !== null) return clock(time.slice(1))
   return /^\d+(?:\.\d+)?$/.test(value.trim()) ? Number(value) : null
 }
 
-/** Hours, minutes, seconds and decimals as written. */
-function clock([hours = '0', minutes = '0', seconds = '0', decimals = '0']: readonly (
+/** The groups of `TIME`. */
+function clock([sign, hours = '0', minutes = '0', seconds = '0', decimals = '0']: readonly (
   | string
   | undefined
 )[]): number {
-  return Number(hours) * 3_600 + Number(minutes) * 60 + Number(`${seconds}.${decimals}`)
+  const time = Number(hours) * 3_600 + Number(minutes) * 60 + Number(`${seconds}.${decimals}`)
+  return sign === '-' ? -time : time
 }
 
 function cueTimes(line: string): readonly [from: number, to: number] | null {
   const found = line.includes('-->') ? CUE.exec(line) : null
-  return found === null ? null : [clock(found.slice(1, 5)), clock(found.slice(5, 9))]
+  return found === null ? null : [clock(found.slice(1)), clock(found.slice(1 + GROUPS))]
 }
 
 function stampedLine(line: string): readonly Segment[] {
   const found = line.includes('-->') ? STAMPED.exec(line) : null
   if (found === null) return []
   return [
-    { startSec: clock(found.slice(1, 5)), endSec: clock(found.slice(5, 9)), ...labelled(found[9] ?? '') },
+    {
+      startSec: clock(found.slice(1)),
+      endSec: clock(found.slice(1 + GROUPS)),
+      ...labelled(found[1 + 2 * GROUPS] ?? ''),
+    },
   ]
 }
 
-/** WebVTT and SubRip: a line with times, then text up to the next blank line. */
+interface Cue {
+  readonly times: readonly [from: number, to: number]
+  readonly lines: readonly string[]
+}
+
+/** WebVTT and SubRip. A cue has every line up to the next one with times, so that blank lines in it or none between cues lose no words. */
 function parseCues(lines: readonly string[]): readonly Segment[] {
-  const segments: Segment[] = []
-  for (let index = 0; index < lines.length; index++) {
-    const times = cueTimes(lines[index] ?? '')
-    if (times === null) continue
-    const text: string[] = []
-    while (index + 1 < lines.length && lines[index + 1]?.trim() !== '') text.push(lines[++index] ?? '')
-    const [startSec, endSec] = times
-    for (const voice of voicesOf(text.join(' '))) segments.push({ startSec, endSec, ...voice })
+  const cues: Cue[] = []
+  let isRemark = false
+  let text: string[] = []
+  for (const [index, line] of lines.entries()) {
+    const times = isRemark ? null : cueTimes(line)
+    if (times !== null) {
+      if (isIdentifier(text)) text.pop()
+      text = []
+      cues.push({ times, lines: text })
+    } else if (line.trim() === '') {
+      isRemark = false
+      text.push('')
+    } else {
+      isRemark ||= REMARK.test(line) && (lines[index - 1] ?? '').trim() === ''
+      if (!isRemark) text.push(line)
+    }
   }
-  return segments
+  return withoutRolling(cues).flatMap(({ times: [startSec, endSec], lines }) =>
+    voicesOf(lines.filter((line) => line !== '').join(' ')).map((voice) => ({ startSec, endSec, ...voice })),
+  )
+}
+
+/** Blocks of WebVTT that are no cues (section 4.1). */
+const REMARK = /^(?:NOTE|STYLE|REGION)(?:\s|$)/
+
+/**
+ * Whether the last line before a line with times names the cue that begins: a number, also directly behind words; any line behind a blank one
+ * if the cue before has words, else only what cannot be words.
+ */
+function isIdentifier(text: readonly string[]): boolean {
+  const last = text.at(-1)?.trim() ?? ''
+  if (last === '') return false
+  if (/^\d+$/.test(last)) return true
+  if (text.at(-2) !== '') return false
+  return (!/\s/.test(last) && /\d/.test(last)) || text.slice(0, -1).some((line) => line !== '')
+}
+
+const WORD_TIME = /<\d{1,4}:\d{1,2}[\d:.]*>/
+
+/** Captions that roll repeat the line before above each new one. They have a time at each word. */
+function withoutRolling(cues: readonly Cue[]): readonly Cue[] {
+  if (!cues.some(({ lines }) => lines.some((line) => WORD_TIME.test(line)))) return cues
+  let before: string | null = null
+  return cues.map(({ times, lines }) => ({
+    times,
+    lines: lines.filter((line) => {
+      const shown = plain(line).trim()
+      if (shown === '' || shown === before) return false
+      before = shown
+      return true
+    }),
+  }))
 }
 
 type Voice = Pick<Segment, 'speaker' | 'text'>

@@ -43,11 +43,17 @@ function timedSegments(segments: readonly Segment[], durationSeconds: number | n
   return segments.flatMap((segment) => {
     const text = cleanText(segment.text)
     if (text === '') return []
-    const startSec = clamp(segment.startSec ?? previousEnd, 0, last)
-    const endSec = clamp(segment.endSec ?? durationSeconds ?? startSec, startSec, last)
+    const [from, to] = inDirection(segment)
+    const startSec = clamp(from ?? previousEnd, 0, last)
+    const endSec = clamp(to ?? durationSeconds ?? startSec, startSec, last)
     previousEnd = endSec
     return [{ ...segment, text, startSec: toMilliseconds(startSec), endSec: toMilliseconds(endSec) }]
   })
+}
+
+/** Some programs exchange start and end of a segment. */
+function inDirection({ startSec, endSec }: Segment): readonly [from: number | null, to: number | null] {
+  return startSec !== null && endSec !== null && endSec < startSec ? [endSec, startSec] : [startSec, endSec]
 }
 
 /**

@@ -75,8 +75,50 @@ export function mayUpload(asset: AssetStatus | null): boolean {
 /** Control characters, bidirectional controls, and zero-width characters that join nothing. */
 const INVISIBLE = /[\p{Cc}\p{Bidi_Control}\u200b\u2060]/gu
 
-/** Matches `.mp4` and `.m4a`, but not the end of `Release 1.2` or of `Call with Dr. Smith`. */
-const EXTENSION = /\.(?!\d+$)[a-z\d]{2,4}$/i
+/** Files of recorders, cameras and editors. What else stands behind a dot belongs to the name: `Meeting at 5.30pm`, `Call with J.Doe`. */
+const EXTENSION = new RegExp(
+  `\\.(?:${[
+    ...[
+      'mp4',
+      'm4v',
+      'mov',
+      'qt',
+      'webm',
+      'mkv',
+      'avi',
+      'wmv',
+      'asf',
+      'flv',
+      'mpg',
+      'mpeg',
+      'mpe',
+      'mts',
+      'm2ts',
+      'ts',
+      'vob',
+    ],
+    ...[
+      '3gp',
+      '3g2',
+      'ogv',
+      'mp3',
+      'mp2',
+      'mpga',
+      'm4a',
+      'm4b',
+      'aac',
+      'adts',
+      'flac',
+      'wav',
+      'wave',
+      'ogg',
+      'oga',
+      'opus',
+    ],
+    ...['spx', 'weba', 'mka', 'wma', 'aif', 'aiff', 'caf', 'amr', 'au', 'gsm', 'bin'],
+  ].join('|')})$`,
+  'i',
+)
 
 /**
  * The display name that an unnamed recording gets from its file: without path, extension and invisible characters.

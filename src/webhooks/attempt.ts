@@ -30,24 +30,34 @@ export interface AttemptDeps {
   readonly timeoutMs: number
 }
 
-/** The secrets that sign. @throws Error if the service's key is another one than when they were sealed */
+const UNREADABLE =
+  'secret_unreadable: the secret cannot be opened, because SECRET_KEY or DATA_DIR/keys has changed. Make a new secret.'
+
+/** What an answer says is in its head. So much longer is waited for the body, which is only logged. */
+const BODY_MS = 2_000
+
+/**
+ * The secrets that sign. null: the key of the service is another one than when the secret was sealed, so nothing can be signed until the
+ * webhook gets a new secret.
+ */
 export async function openSecrets(
   seal: Seal,
-  { id, secret, previousSecret }: Receiver,
-): Promise<readonly string[]> {
-  const sealed = previousSecret === null ? [secret] : [secret, previousSecret]
-  const opened = await Promise.all(sealed.map((one) => seal.open(one, id)))
-  return opened.map((text) => {
-    if (text === null) throw new Error('the secret of the webhook cannot be opened: SECRET_KEY has changed')
-    return text
-  })
+  { id, secret, previousSecret }: Pick<Receiver, 'id' | 'secret' | 'previousSecret'>,
+): Promise<readonly string[] | null> {
+  const opened = await seal.open(secret, id)
+  if (opened === null) return null
+  const previous = previousSecret === null ? null : await seal.open(previousSecret, id)
+  return previous === null ? [opened] : [opened, previous]
 }
 
-/** @throws the reason of the signal if it is aborted */
+/**
+ * An attempt without secrets fails, without a request.
+ * @throws the reason of the signal if it is aborted
+ */
 export async function attemptDelivery(
   { clock, sendOutbound, timeoutMs }: AttemptDeps,
   url: string,
-  secrets: readonly string[],
+  secrets: readonly string[] | null,
   { eventId, type, timestamp, data }: Sendable,
   signal: AbortSignal,
 ): Promise<Attempted> {
@@ -59,6 +69,8 @@ export async function attemptDelivery(
     durationMs: Math.round(performance.now() - begun),
     ...rest,
   })
+  const nothing = { status: null, retryAfterSeconds: null, headers: null, body: null }
+  if (secrets === null) return end({ ...nothing, error: UNREADABLE })
   try {
     const answer = await sendOutbound(url, {
       method: 'POST',
@@ -71,12 +83,12 @@ export async function attemptDelivery(
       signal,
       deadlineMs: timeoutMs,
       maxAnswerBytes: KEPT_ANSWER_BYTES,
+      bodyMs: BODY_MS,
     })
     return end(kept(answer, clock.now()))
   } catch (error) {
     signal.throwIfAborted()
     if (!(error instanceof PublicFetchError)) throw error
-    const nothing = { status: null, retryAfterSeconds: null, headers: null, body: null }
     return end({ ...nothing, error: `${error.code}: ${error.message}` })
   }
 }

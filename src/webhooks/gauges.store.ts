@@ -20,3 +20,18 @@ export async function oldestUndelivered(query: Query): Promise<number> {
     where w.enabled`
   return row?.seconds ?? 0
 }
+
+export interface SealedSecret {
+  readonly id: string
+  /** Sealed. */
+  readonly secret: Uint8Array
+}
+
+/** The secrets of enabled subscriptions, newest first. */
+export function enabledSecrets(query: Query, limit: number): Promise<readonly SealedSecret[]> {
+  return query<SealedSecret[]>`
+    select id, secret from webhook
+    where enabled
+    order by created_at desc
+    limit ${limit}`
+}

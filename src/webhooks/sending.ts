@@ -38,7 +38,7 @@ export interface How {
 export async function attempt(
   deps: SendingDeps,
   receiver: store.Receiver,
-  secrets: readonly string[],
+  secrets: readonly string[] | null,
   event: store.Sendable,
   signal: AbortSignal,
   { ordering, isManual = false }: How,

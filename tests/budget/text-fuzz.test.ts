@@ -133,7 +133,7 @@ import { passageOf as passageOfTheme } from '../../src/themes/items.rules.ts'
 import { sentenceOf } from '../../src/themes/quotation.rules.ts'
 import { checkedTitle, redacted, titleOf } from '../../src/themes/title.rules.ts'
 import { stemsOf, stemsOfTerm, titleTermsOf } from '../../src/themes/words.rules.ts'
-import { parseOutput } from '../../src/transcribe/output.rules.ts'
+import { decodeOutput, parseOutput } from '../../src/transcribe/output.rules.ts'
 import { toUtterances } from '../../src/transcribe/utterances.rules.ts'
 import { columnsOf } from '../../src/transcripts/columns.rules.ts'
 import { formatOf, toFormat } from '../../src/transcripts/export.rules.ts'
@@ -666,9 +666,17 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     titleTermsOf: { length: MAX_QUOTATION, read: titleTermsOf },
   },
   'transcribe/output.rules.ts': {
+    decodeOutput: { length: MAX_TRANSCRIPT_CHARACTERS, read: (text) => decodeOutput(Buffer.from(text)) },
     parseOutput: {
       length: MAX_TRANSCRIPT_CHARACTERS,
-      starts: ['', 'WEBVTT\n\n00:00.000 --> 00:01.000\n', '[00:00.000 --> 00:01.000] ', '[{"text":"'],
+      starts: [
+        '',
+        'WEBVTT\n\n00:00.000 --> 00:01.000\n',
+        '[00:00.000 --> 00:01.000] ',
+        '[{"text":"',
+        '[NaN,"',
+        '{\n{',
+      ],
       read: parseOutput,
     },
   },

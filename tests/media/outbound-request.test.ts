@@ -65,6 +65,45 @@ const answering = (text: string) =>
   })
 const ok = () => answering('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
 
+describe('the head of an answer counts without its body', () => {
+  const HEAD = 'HTTP/1.1 410 Gone\r\nRetry-After: 7\r\nContent-Length: 9\r\n\r\n'
+
+  test.each([
+    ['stalls', `${HEAD}hello`, null],
+    ['stalls before its first byte', HEAD, null],
+    ['breaks', `${HEAD}hello`, 'end'],
+    ['is reset', `${HEAD}hello`, 'reset'],
+    [
+      'has a broken chunk',
+      'HTTP/1.1 410 Gone\r\nRetry-After: 7\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n',
+      null,
+    ],
+  ] as const)('if the body %s and the caller does not need it', async (_, text, close) => {
+    const { port } = origin((exchange) => {
+      exchange.write(text)
+      if (close !== null) setTimeout(() => exchange[close](), 50)
+    })
+    const url = `http://${ALLOWED}:${port}/`
+    const answer = await send(url, { method: 'POST', bodyMs: 300 })
+    expect([answer.status, answer.headers.get('retry-after'), answer.isCut]).toEqual([410, '7', true])
+    expect('hello').toStartWith(new TextDecoder().decode(answer.body))
+    expect(await outcome(url, { deadlineMs: 300 })).toEndWith(' again')
+  })
+
+  test('but no head is a failure, and the abort of the caller ends it', async () => {
+    const { port } = origin(() => {})
+    expect(await outcome(`http://${ALLOWED}:${port}/`, { bodyMs: 100, deadlineMs: 300 })).toBe(
+      'transfer_timeout again',
+    )
+    const stalled = origin(({ write }) => write(HEAD))
+    const turn = new AbortController()
+    const ended = new Error('the turn ended')
+    setTimeout(() => turn.abort(ended), 200)
+    const patient = { bodyMs: 60_000, deadlineMs: 60_000, signal: turn.signal }
+    await expect(send(`http://${ALLOWED}:${stalled.port}/`, patient)).rejects.toBe(ended)
+  })
+})
+
 describe('a request', () => {
   test('has the method, headers and body of the caller, and the host of the URL', async () => {
     const { port, requests } = origin(({ write, end }) => {

@@ -1,6 +1,6 @@
 /** Everything that recognisers write, read as segments. */
 import { describe, expect, test } from 'bun:test'
-import { parseOutput, type Segment } from '../../src/transcribe/output.rules.ts'
+import { decodeOutput, parseOutput, type Segment } from '../../src/transcribe/output.rules.ts'
 
 const segment = (
   startSec: number | null,
@@ -126,6 +126,98 @@ const forms: readonly (readonly [name: string, output: string, expected: readonl
     [segment(null, null, '[music] Hello there.')],
   ],
   ['nothing at all', '', [segment(null, null, '')]],
+  [
+    'chunks of Hugging Face',
+    JSON.stringify({
+      text: ' a b',
+      chunks: [
+        { timestamp: [0, 2], text: ' a' },
+        { timestamp: [2, null], text: ' b' },
+      ],
+    }),
+    [segment(0, 2, ' a'), segment(2, null, ' b')],
+  ],
+  [
+    'one object a line',
+    '{"start":0,"end":2,"text":"one"}\n{"start":2,"end":4,"text":"two"}\n',
+    [segment(0, 2, 'one'), segment(2, 4, 'two')],
+  ],
+  [
+    'one object a line, behind a log line and with numbers that JSON does not have',
+    'Loading model...\n{"start":0,"end":2,"text":"NaN one","p":NaN}\n{"start":2,"end":-Infinity,"text":"two"}\n',
+    [segment(0, 2, 'NaN one'), segment(2, null, 'two')],
+  ],
+  [
+    'JSON with numbers that JSON does not have',
+    '{"text":"x","segments":[{"start":0,"end":NaN,"text":"an \\"NaN\\" one","avg_logprob":-Infinity},{"start":2,"end":4,"text":"two"}]}',
+    [segment(0, null, 'an "NaN" one'), segment(2, 4, 'two')],
+  ],
+  [
+    'JSON between log lines',
+    'Loading model...\n[info] ready\n{\n"segments": [{"start": 0, "end": 2, "text": "one"}]\n}\nDone in 3 s\n',
+    [segment(0, 2, 'one')],
+  ],
+  [
+    'a list of JSON behind a log line',
+    'Loading model...\n[{"start": 0, "end": 2, "text": "one"}]\n',
+    [segment(0, 2, 'one')],
+  ],
+  [
+    'SubRip behind log lines',
+    'Loading\nmodel\n...\nready\n1\n00:00:00,000 --> 00:00:02,000\nfirst\n',
+    [segment(0, 2, 'first')],
+  ],
+  [
+    'SubRip with a time before the beginning',
+    '1\n-00:00:01,500 --> 00:00:02,000\nfirst\n\n2\n00:00:02,000 --> 00:00:04,000\nsecond\n',
+    [segment(-1.5, 2, 'first'), segment(2, 4, 'second')],
+  ],
+  [
+    'SubRip with doubled line ends',
+    '1\r\r\n00:00:00,000 --> 00:00:02,000\r\r\nfirst\r\r\n\r\r\n2\r\r\n00:00:02,000 --> 00:00:04,000\r\r\nsecond\r\r\n',
+    [segment(0, 2, 'first'), segment(2, 4, 'second')],
+  ],
+  [
+    'SubRip without blank lines',
+    '1\n00:00:00,000 --> 00:00:02,000\nfirst\n2\n00:00:02,000 --> 00:00:04,000\nsecond\n',
+    [segment(0, 2, 'first'), segment(2, 4, 'second')],
+  ],
+  [
+    'times in odd forms',
+    '1\n00:00:01.5 --> 00:00:02.25\na\n\n2\n00:00:03 --> 00:00:04\nb\n\n3\n00:00:05,000-->00:00:06,000\nc\n\n4\n00:00:07:500 --> 00:00:08:000\nd\n\n5\n 00:00:09,000  -->  00:00:09,900  X1:0 X2:0\ne\n',
+    [
+      segment(1.5, 2.25, 'a'),
+      segment(3, 4, 'b'),
+      segment(5, 6, 'c'),
+      segment(7.5, 8, 'd'),
+      segment(9, 9.9, 'e'),
+    ],
+  ],
+  [
+    'WebVTT with blank lines in a cue',
+    'WEBVTT\n\n00:00.000 --> 00:02.000\n\nbehind a blank line\n\nand one more\n\n00:02.000 --> 00:04.000\nnormal\n',
+    [segment(0, 2, 'behind a blank line and one more'), segment(2, 4, 'normal')],
+  ],
+  [
+    'WebVTT with remarks, styles and identifiers',
+    'WEBVTT\nKind: captions\n\nNOTE\n00:00:00.000 --> 00:00:01.000 by me\nnot said\n\nSTYLE\n::cue { color: red }\n\n3f25-0\n00:01.000 --> 00:02.000\na\n\nNOTE not said\n\na name with blanks\n00:02.000 --> 00:03.000\nNOTE is said\n\n7/1\n00:03.000 --> 00:04.000\n12\n',
+    [segment(1, 2, 'a'), segment(2, 3, 'NOTE is said'), segment(3, 4, '12')],
+  ],
+  [
+    'WebVTT with arrows in words',
+    'WEBVTT\n\n00:00.000 --> 00:02.000\nfrom A --> B now\n\n00:02.000 --> 00:04.000\nif a < b and c > d then\n',
+    [segment(0, 2, 'from A --> B now'), segment(2, 4, 'if a < b and c > d then')],
+  ],
+  [
+    'captions that roll',
+    'WEBVTT\n\n00:00.080 --> 00:02.389 align:start\n \nhello<00:00:00.719><c> world</c>\n\n00:02.389 --> 00:02.399\nhello world\n \n\n00:02.399 --> 00:04.870\nhello world\nyes<00:00:02.600><c> yes</c>\n',
+    [segment(0.08, 2.389, 'hello world'), segment(2.389, 2.399, ''), segment(2.399, 4.87, 'yes yes')],
+  ],
+  [
+    'repeated words in captions that do not roll',
+    'WEBVTT\n\n00:00.000 --> 00:01.000\nYes.\n\n00:01.000 --> 00:02.000\nYes.\n',
+    [segment(0, 1, 'Yes.'), segment(1, 2, 'Yes.')],
+  ],
 ]
 
 describe('output of a recogniser', () => {
@@ -133,12 +225,30 @@ describe('output of a recogniser', () => {
     expect(parseOutput(output)).toEqual(expected)
   })
 
-  test.each(['{"segments":[', '{"error":{"message":"no"}}'])(
-    'that is no transcript is told apart: %s',
-    (output) => {
-      expect(parseOutput(output)).toBeNull()
-    },
-  )
+  test.each([
+    '{"segments":[',
+    '{"error":{"message":"no"}}',
+    '{"text":"a"}\n{"text":',
+    '1\n1h 00:00.500 --> 00:02.000 h\nfirst\n',
+  ])('that is no transcript is told apart: %s', (output) => {
+    expect(parseOutput(output)).toBeNull()
+  })
+
+  test('is decoded from UTF-8 and UTF-16', () => {
+    const text = 'WEBVTT\n\n00:00.000 --> 00:01.000\nGrüße, 日本\n'
+    const little = Buffer.from(`\uFEFF${text}`, 'utf16le')
+    const big = Buffer.from(little).swap16()
+    for (const bytes of [
+      Buffer.from(text),
+      Buffer.from(`\uFEFF${text}`),
+      little,
+      big,
+      little.subarray(2),
+      big.subarray(2),
+    ])
+      expect(parseOutput(decodeOutput(bytes))).toEqual([segment(0, 1, 'Grüße, 日本')])
+    expect(decodeOutput(new Uint8Array())).toBe('')
+  })
 
   test('of any size is parsed in reasonable time', () => {
     const line = '1\n00:00:00,000 --> 00:00:01,500\n<v '
@@ -148,7 +258,13 @@ describe('output of a recogniser', () => {
       `WEBVTT\n\n00:00.000 --> 00:01.000\n${'<v '.repeat(200_000)}`,
       `${'\n '.repeat(500_000)}x`,
       '[00:00.000 --> '.repeat(50_000),
+      '[{'.repeat(500_000),
+      '[{\n'.repeat(300_000),
+      `[${'"\\"'.repeat(200_000)}NaN`,
+      `x\n${'-->'.repeat(300_000)}`,
+      `00:00.000 --> 00:01.000\n${'1\n\n'.repeat(200_000)}`,
+      `00:00.000 --> 00:01.000\n${'<0:0:'.repeat(200_000)}`,
     ]
-    for (const output of hostile) expect(parseOutput(output)).not.toBeNull()
+    for (const output of hostile) expect(() => parseOutput(output)).not.toThrow()
   })
 })

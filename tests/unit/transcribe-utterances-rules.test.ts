@@ -39,9 +39,9 @@ const cases: readonly (readonly [
     [utterance(0, 1, 'a b'), utterance(2, 3, '\ufffdc')],
   ],
   [
-    'times are finite, not negative, not before the beginning and not after the end of the sound',
+    'times are finite, not negative, in order, not before the beginning and not after the end of the sound',
     [segment(-3, 2, 'a'), segment(5, 4, 'b'), segment(9, 30, 'c'), segment(50, 60, 'd')],
-    [utterance(0, 2, 'a'), utterance(5, 5, 'b'), utterance(9, 10, 'c'), utterance(10, 10, 'd')],
+    [utterance(0, 2, 'a'), utterance(4, 5, 'b'), utterance(9, 10, 'c'), utterance(10, 10, 'd')],
   ],
   ['text without times lasts as long as the sound', [segment(null, null, 'a')], [utterance(0, 10, 'a')]],
   [

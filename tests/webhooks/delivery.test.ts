@@ -4,6 +4,8 @@ import type { LongHandler, LongTurn, NewMessage } from '../../src/actors/types.t
 import { loadConfig } from '../../src/config.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { webhookActors } from '../../src/webhooks/actor.ts'
+import { examineWebhooks } from '../../src/webhooks/examine.ts'
+import { createSecretSeal } from '../../src/webhooks/signing.ts'
 import { eventually } from '../support/eventually.ts'
 import { createSource, field, recordsOf } from '../support/feedback.ts'
 import type { Answer, Client, TestTenant } from '../support/server.ts'
@@ -239,6 +241,77 @@ describe('a receiver that fails', () => {
     expect(numbers(live)).toEqual(range(1, 20))
     // Each of its attempts takes a second.
     expect(dead.ids().length).toBeLessThan(20)
+  })
+})
+
+/** An answer whose body never ends. */
+const endless = (status: number, headers: Record<string, string> = {}) =>
+  new Response(new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([120])) }), {
+    status,
+    headers,
+  })
+
+describe('an answer whose body never ends', () => {
+  test('delivers with 2xx, and is asked for a pause with Retry-After', async () => {
+    const { client, cause } = await sender()
+    const receiver = receiving(({ attempt }) =>
+      attempt === 1 ? endless(503, { 'retry-after': '1' }) : endless(200),
+    )
+    const { id } = await createWebhook(client, { url: receiver.url })
+    await cause(1)
+    const [delivery] = await eventually(async () => {
+      const found = await deliveriesOf(client, id, '&status=delivered')
+      return found.length === 1 && found
+    })
+    const { body } = await client.get(`${WEBHOOKS}/${id}/deliveries/${delivery.id}`)
+    expect(body.log.map(({ status }: { status: number }) => status)).toEqual([503, 200])
+    expect(body.log[1].body).toBe('x')
+    expect(receiver.received[1]!.at - receiver.received[0]!.at).toBeGreaterThan(900)
+  })
+
+  test('disables with 410', async () => {
+    const { client, cause } = await sender()
+    const receiver = receiving(() => endless(410))
+    const { id } = await createWebhook(client, { url: receiver.url })
+    await cause(1)
+    await eventually(async () => (await webhookOf(client, id)).disabledReason === 'gone')
+    expect(receiver.received).toHaveLength(1)
+  })
+})
+
+describe('a webhook whose secret cannot be opened', () => {
+  test('fails and says so, is degraded in /ready, and goes on with a new secret', async () => {
+    const { client, cause, organizationId } = await sender()
+    const receiver = receiving()
+    const { id } = await createWebhook(client, { url: receiver.url })
+    expect(await examineWebhooks(server.deps.sql, server.deps.config)).toMatchObject({ ok: true })
+    const other = createSecretSeal({ ...server.deps.config, secretKey: 'x'.repeat(32) })
+    await server.database.sql`
+      update webhook set secret = ${await other.seal('whsec_eA==', id)}
+      where organization_id = ${organizationId} and id = ${id}`
+    await cause(1)
+    const failing = await eventually(async () => {
+      const found = await webhookOf(client, id)
+      return found.failingSince !== null && found
+    })
+    expect(failing.enabled).toBe(true)
+    const [delivery] = await deliveriesOf(client, id)
+    const { body } = await client.get(`${WEBHOOKS}/${id}/deliveries/${delivery.id}`)
+    expect(body.log[0]).toMatchObject({ status: null, error: expect.stringContaining('secret_unreadable') })
+    expect(await examineWebhooks(server.deps.sql, server.deps.config)).toMatchObject({
+      ok: false,
+      detail: expect.stringContaining('1 of '),
+    })
+    const ready = await (await fetch(`${server.baseUrl}/ready`)).json()
+    expect(ready).toMatchObject({ status: 'degraded', degraded: [{ part: 'webhooks' }] })
+    expect(receiver.received).toEqual([])
+
+    const { secret } = (await client.post(`${WEBHOOKS}/${id}/secret`, {})).body
+    await cause(1)
+    await eventually(() => receiver.received.length >= 1)
+    verify(secret, receiver.received[0]!)
+    await eventually(async () => (await webhookOf(client, id)).failingSince === null)
+    expect(await examineWebhooks(server.deps.sql, server.deps.config)).toMatchObject({ ok: true })
   })
 })
 

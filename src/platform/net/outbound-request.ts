@@ -31,6 +31,11 @@ export interface OutboundRequest {
   /** Bytes of the body of the answer that are kept. The rest is not read. */
   readonly maxAnswerBytes: number
   /**
+   * Milliseconds for the body once the head of the answer is there. A body that stalls or breaks is then returned as far as it came, because
+   * the head says all that counts. Default: such a body fails the request.
+   */
+  readonly bodyMs?: number
+  /**
    * Follow up to five redirects of a GET or HEAD. Each target is judged anew. Headers are sent only to the origin of the first URL.
    * Default: an answer with a redirect is returned like any other.
    */
@@ -41,7 +46,7 @@ export interface OutboundAnswer {
   readonly status: number
   readonly headers: Headers
   readonly body: Uint8Array<ArrayBuffer>
-  /** The answer had more than `maxAnswerBytes`. */
+  /** The answer had more than `maxAnswerBytes`, or ended early. */
   readonly isCut: boolean
   /** After redirects. */
   readonly url: URL
@@ -107,10 +112,12 @@ async function orClose<T>(opened: Opened, work: () => T): Promise<T> {
 async function receive(
   { response, timeout, close }: Opened,
   url: URL,
-  { maxAnswerBytes }: OutboundRequest,
+  { maxAnswerBytes, bodyMs, signal }: OutboundRequest,
 ): Promise<OutboundAnswer> {
   const chunks: Uint8Array[] = []
   let size = 0
+  let isCut = false
+  if (bodyMs !== undefined) timeout.start(bodyMs)
   const reader = response.body?.getReader()
   const cancel = () => void reader?.cancel().catch(() => {})
   timeout.signal.addEventListener('abort', cancel, { once: true })
@@ -124,12 +131,20 @@ async function receive(
       size += piece.value.byteLength
     }
   } catch (error) {
-    throw failureOf(error, timeout.signal)
+    const isOwn = !signal.aborted || signal.reason instanceof PublicFetchError
+    if (bodyMs === undefined || !isOwn) throw failureOf(error, timeout.signal)
+    isCut = true
   } finally {
     timeout.signal.removeEventListener('abort', cancel)
     reader?.releaseLock()
     await close()
   }
   const body = new Uint8Array(Buffer.concat(chunks).subarray(0, maxAnswerBytes))
-  return { status: response.status, headers: response.headers, body, isCut: size > maxAnswerBytes, url }
+  return {
+    status: response.status,
+    headers: response.headers,
+    body,
+    isCut: isCut || size > maxAnswerBytes,
+    url,
+  }
 }

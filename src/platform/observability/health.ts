@@ -21,7 +21,7 @@ import { textResponse } from '../net/compression.ts'
 import { readOnly } from '../net/methods.ts'
 import { assertRedisWritable, type Redis } from '../redis.ts'
 import type { ObjectStore } from '../storage/storage.ts'
-import { createPart, type Degraded, type Part } from './degraded.ts'
+import { createPart, type Degraded, type Part, type PartOptions } from './degraded.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -39,6 +39,8 @@ interface HealthDeps {
   readonly metrics: Metrics
   readonly log: Log
   readonly clock: Clock
+  /** Parts of the features whose failure degrades the service. */
+  readonly parts?: readonly Pick<PartOptions, 'name' | 'effect' | 'ask'>[]
   /** Aborted when the process begins to drain before its end. */
   readonly draining?: AbortSignal | undefined
 }
@@ -80,13 +82,14 @@ function statusOf(isDraining: boolean, canAnswer: boolean, degraded: readonly De
 interface Parts {
   readonly redis: Part | null
   readonly storage: Part
+  readonly others: readonly Part[]
 }
 
-function createParts({ redis, storage, clock, log }: HealthDeps): Parts {
+function createParts({ redis, storage, clock, log, parts = [] }: HealthDeps): Parts {
   const assertWritable = cachedFor(STORAGE_CHECK_EVERY_MS, () =>
     storage.assertWritable(AbortSignal.timeout(CHECK_BUDGET_MS)),
   )
-  const part = (name: string, effect: string, ask: () => Promise<void>) =>
+  const part = (name: string, effect: string, ask: PartOptions['ask']) =>
     createPart({
       name,
       effect,
@@ -102,6 +105,7 @@ function createParts({ redis, storage, clock, log }: HealthDeps): Parts {
   return {
     redis: redis === null ? null : part('redis', withoutRedis, () => assertRedisWritable(redis)),
     storage: part('storage', withoutStorage, assertWritable),
+    others: parts.map(({ name, effect, ask }) => part(name, effect, ask)),
   }
 }
 
@@ -115,11 +119,12 @@ interface Outcome {
 async function runChecks(deps: HealthDeps, parts: Parts): Promise<Outcome> {
   const { servers, sql, notifier } = deps
   const databaseKind = 'url' in servers.database ? 'PostgreSQL' : 'PostgreSQL (embedded)'
-  const [database, migrations, redis, storage] = await Promise.all([
+  const [database, migrations, redis, storage, others] = await Promise.all([
     check(deps, databaseKind, () => assertServerWritable(sql)),
     check(deps, `${MIGRATIONS.length} migrations`, () => assertMigrated(sql, MIGRATIONS)),
     parts.redis?.state() ?? null,
     parts.storage.state(),
+    Promise.all(parts.others.map((part) => part.state())),
   ])
   const redisCheck = parts.redis === null ? null : asCheck(redis, redisKind(servers.redis))
   return {
@@ -131,7 +136,7 @@ async function runChecks(deps: HealthDeps, parts: Parts): Promise<Outcome> {
       // The notifier has no connection of its own to ask: it is as well as the server that it sends through.
       notifier: { status: (redisCheck ?? database).status, kind: notifier.name },
     },
-    degraded: [redis, storage].filter((part) => part !== null),
+    degraded: [redis, storage, ...others].filter((part) => part !== null),
     canAnswer: database.status === 'ok' && migrations.status === 'ok',
   }
 }
