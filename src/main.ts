@@ -6,6 +6,7 @@
  */
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import { type StartedServers, startServers } from './platform/embedded/servers.ts'
+import { assertPortIsFree } from './platform/lifecycle/own-port.ts'
 import { createShutdown, endOnSignals, surviveErrors } from './platform/lifecycle/shutdown.ts'
 import { oneLine, StartError } from './platform/lifecycle/start-error.ts'
 import { createLog, type Log } from './platform/observability/log.ts'
@@ -32,6 +33,7 @@ export async function serve(env: Environment): Promise<void> {
   surviveErrors(shutdown, log, started.promise)
   try {
     const loading = import('./service.ts')
+    if (config.databaseUrl === null) await assertPortIsFree(config)
     servers = await startServers(config, log)
     shutdown.add('servers', SERVERS_STOP_BUDGET_MS, servers.stop)
     servers.displaced.catch(fail)

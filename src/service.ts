@@ -28,8 +28,9 @@ import { connect, LOCK_TIMEOUT_MS } from './platform/db/pool.ts'
 import { assertRoles } from './platform/db/pooler.ts'
 import { assertServer } from './platform/db/server-version.ts'
 import type { StartedServers } from './platform/embedded/servers.ts'
+import { whyNotListening } from './platform/lifecycle/own-port.ts'
 import type { Shutdown } from './platform/lifecycle/shutdown.ts'
-import { oneLine, StartError } from './platform/lifecycle/start-error.ts'
+import { StartError } from './platform/lifecycle/start-error.ts'
 import { healthRoutes } from './platform/observability/health.ts'
 import type { Log } from './platform/observability/log.ts'
 import { answers } from './platform/redis.ts'
@@ -169,17 +170,6 @@ function createProbeApp(container: Container, draining: AbortSignal) {
   return createHttpApp(container, draining).use(healthRoutes({ ...container, draining, parts }))
 }
 
-function whyNotListening({ host, port }: Config, error: unknown): string {
-  switch ((error as NodeJS.ErrnoException).code) {
-    case 'EADDRINUSE':
-      return `PORT is ${port}, but another program listens there: stop it, or choose another port`
-    case 'EACCES':
-      return `PORT is ${port}, but this user may not use this port: choose a port from 1024 to 65535`
-    default:
-      return `HOST is ${JSON.stringify(host)} and PORT is ${port}, but it is not possible to listen there: ${oneLine(error)}`
-  }
-}
-
 function mediaBucket({ bucket, endpoint }: NonNullable<Config['s3']>): string {
   return `the bucket ${bucket}${endpoint === null ? '' : ` at ${endpoint}`}`
 }
@@ -189,6 +179,9 @@ async function whyRedisIsAway({ redis }: Pick<Container, 'redis'>): Promise<stri
   if (redis === null || (await answers(redis))) return null
   return 'Redis does not answer: until it does, workers poll for work every few seconds'
 }
+
+/** After the first start, or with an external database. */
+const AGAIN = 'earshot user link prints a link'
 
 /** Shows what a newcomer needs next after the start command. */
 function banner(
@@ -206,7 +199,7 @@ function banner(
       ? []
       : [
           ['Console', `${url}${START_PATH}`],
-          ...(signInToken === null ? [] : [['Sign in', linkUrl(url, signInToken, START_PATH)]]),
+          ['Sign in', signInToken === null ? AGAIN : linkUrl(url, signInToken, START_PATH)],
           ['Swagger UI', `${url}/docs`],
         ]),
     ...(servers.embedded.postgres && existsSync(credentials) ? [['Credentials', credentials]] : []),

@@ -10,7 +10,13 @@ import { isUuid, type NewId } from '../platform/ids.ts'
 import { createKey, hashKey, isKey } from './keys.ts'
 import * as links from './links.store.ts'
 import * as store from './sessions.store.ts'
-import { type OrganizationOfUser, selectOrganizationsOf, selectUserAnywhere, type User } from './store.ts'
+import {
+  type OrganizationOfUser,
+  selectOnlyUser,
+  selectOrganizationsOf,
+  selectUserAnywhere,
+  type User,
+} from './store.ts'
 
 export type { UserSession } from './sessions.store.ts'
 
@@ -43,6 +49,8 @@ export interface Sessions {
   useLink(token: string): Promise<string | null>
   /** A user who is a member of an organization, by id or e-mail address; null if there is none. */
   findUserAnywhere(idOrEmail: string): Promise<User | null>
+  /** The user of a service that has only one; null if there are none or several. */
+  findOnlyUser(): Promise<User | null>
   /** The organizations of the user, and, with a session, those in which the session is valid. */
   organizationsOf(userId: string, sessionId: string | null): Promise<readonly OrganizationOfUser[]>
 }
@@ -81,6 +89,7 @@ export function createSessions(
     userOfLink: async (token) => (isKey('esl', token) ? links.selectLinkUser(sql, hashKey(token)) : null),
     useLink: async (token) => (isKey('esl', token) ? links.deleteLink(sql, hashKey(token)) : null),
     findUserAnywhere: (idOrEmail) => selectUserAnywhere(sql, idOrEmail),
+    findOnlyUser: () => selectOnlyUser(sql),
     organizationsOf: (userId, sessionId) => selectOrganizationsOf(sql, userId, sessionId),
   }
 }

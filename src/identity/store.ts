@@ -158,6 +158,12 @@ export async function selectUserAnywhere(sql: Query, idOrEmail: string): Promise
   return user ?? null
 }
 
+/** The user of a service that has only one; null if there are none or several. */
+export async function selectOnlyUser(sql: Query): Promise<User | null> {
+  const users = await sql<User[]>`select ${userColumns(sql)} from app_user u limit 2`
+  return users.length === 1 ? (users[0] ?? null) : null
+}
+
 export interface OrganizationOfUser {
   readonly id: string
   readonly name: string

@@ -35,12 +35,16 @@ export function signInPage({ prefix, returnPath, noMail, hasOpenId }: SignInOpti
   }
 }
 
-/** The same for every address. */
-export const mailSentPage: Page = {
+/** The same for every address. Without a mail server the operator finds the mail as a file. */
+export const mailSentPage = (hasMailServer: boolean): Page => ({
   status: 200,
-  title: 'Check your email',
-  body: html`<p>If the address belongs to a user, a mail with a link is on its way. The link works once, and for 15 minutes.</p>`,
-}
+  title: hasMailServer ? 'Check your email' : 'Ask the operator for the mail',
+  body: html`<p>If the address belongs to a user, a mail with a link ${
+    hasMailServer
+      ? 'is on its way'
+      : 'is in the folder mail of the data folder (DATA_DIR), because this service has no mail server (SMTP_URL)'
+  }. The link works once, and for 15 minutes.</p>`,
+})
 
 /** Asks before the link is used, because programs that check mails open every link in them. */
 export function confirmLinkPage(

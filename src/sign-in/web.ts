@@ -147,7 +147,7 @@ async function requestMail({ config, signIn }: SignInPagesDeps, pageRequest: Pag
   // A stranger may ask for the mail, so the browser that asked keeps the way, not the mail.
   const way = Buffer.from(returnPathOf(fields.get('to'))).toString('base64url')
   const cookies = [setCookie(pageRequest.request, config, WAY_COOKIE, way, WAY_SECONDS)]
-  return pageResponse({ ...mailSentPage, cookies }, pageRequest.prefix)
+  return pageResponse({ ...mailSentPage(config.mail.smtpUrl !== null), cookies }, pageRequest.prefix)
 }
 
 /** The page after the sign-in: of the link, or that which this browser came from when it asked for the mail. */

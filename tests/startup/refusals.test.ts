@@ -1,5 +1,7 @@
 /** An error in the settings or the environment ends the start with exactly one line and exit code 1. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { MIGRATIONS } from '../../sql/migrations.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { useServices } from '../support/process.ts'
@@ -50,6 +52,18 @@ describe('wrong settings', () => {
   test.concurrent.each(cases)('%o: the error names variable, value and allowed values', async (env, line) => {
     expect(await refusal(env)).toBe(`${line}\n`)
   })
+})
+
+test('an occupied port at the first start leaves no installation behind, and the next start prints the link', async () => {
+  const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
+  const { port } = taken
+  const output = await refusal({ PORT: String(port) })
+  await taken.stop(true)
+  expect(output).toBe(`PORT is ${port}, but another program listens there: stop it, or choose another port\n`)
+  expect(existsSync(join(services.folder, 'data', 'postgres'))).toBe(false)
+  const service = await services.start()
+  expect(service.output()).toMatch(/Sign in +http:/)
+  await service.kill()
 })
 
 describe('wrong environment', () => {

@@ -62,6 +62,18 @@ describe('a fresh service', () => {
     expect(unknown.output).toContain('nobody@example.com')
   })
 
+  test('prints a link without a name where there is one user', async () => {
+    const { code, output } = await command('user', 'link', '--json')
+    expect([code, JSON.parse(output).email]).toEqual([0, 'demo@example.com'])
+    expect((await command('user', 'link', 'demo@example.com', 'another')).code).toBe(2)
+  })
+
+  test('says where a mail with a link is while there is no mail server', async () => {
+    const visitor = createVisitor(service.baseUrl)
+    const { text } = await visitor.post('/sign-in/mail', { email: 'demo@example.com' })
+    expect(text).toContain('DATA_DIR')
+  })
+
   test('shows no secret of a sign-in or of an OAuth client in its logs', async () => {
     const { output } = await command('user', 'link', 'demo@example.com', '--json')
     const token = new URL(JSON.parse(output).url).searchParams.get('token') ?? ''

@@ -110,17 +110,27 @@ const users: readonly Command[] = [
   },
   {
     name: 'user link',
-    args: ['user'],
-    summary: 'Print a link that signs a user (id or address) in with a browser, once and within 15 minutes',
+    args: [],
+    rest: 'user',
+    isRestOptional: true,
+    summary:
+      'Print a link that signs a user (id or address) in with a browser, once and within 15 minutes; the user may be left out where there is only one',
     flags: {},
     async run(input) {
       const { withServices } = await import('../services.ts')
       const { linkUrl, START_PATH } = await import('../../sign-in/link.rules.ts')
       const { localUrl } = await import('../../http/base-url.ts')
       return withServices(input, async ({ container: { config }, identity }) => {
-        const user = await identity.findUserAnywhere(input.arg('user'))
+        const [who, ...more] = input.rest
+        if (more.length > 0) throw new UsageError('user link takes one user')
+        const user = await (who === undefined ? identity.findOnlyUser() : identity.findUserAnywhere(who))
         if (user === null)
-          throw new AppError('member_not_found', `There is no user ${JSON.stringify(input.arg('user'))}.`)
+          throw new AppError(
+            'member_not_found',
+            who === undefined
+              ? 'Name the user by id or address: this service does not have exactly one.'
+              : `There is no user ${JSON.stringify(who)}.`,
+          )
         const url = linkUrl(localUrl(config, config.port), await identity.createLink(user.id), START_PATH)
         return { json: { userId: user.id, email: user.email, url }, lines: [url] }
       })
