@@ -1,5 +1,5 @@
 /** The TypeScript SDK against the real service: what arrives, and what it costs the application. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +10,7 @@ import {
   type Message,
   uploadFile,
 } from '../../sdk/typescript/src/index.ts'
+import { timeOf } from '../../sdk/typescript/src/messages.rules.ts'
 import { setQuotas } from '../../src/quotas/service.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestServer, type TestApplication, type TestServer, type TestTenant } from '../support/server.ts'
@@ -209,8 +210,49 @@ test('a wrong secret, strange messages and a broken error handler reach nobody',
   session.sync([null as never, 7 as never, user('there')])
   session.feedback({ role: 'assistant' }, 'positive')
   expect(await earshot.flush()).toBe(true)
-  expect(earshot.stats()).toMatchObject({ sent: 0, queued: 0 })
+  // Two refused messages, two that are none, a list that is none, and feedback on nothing.
+  expect(earshot.stats()).toMatchObject({ sent: 0, queued: 0, failed: 6 })
   expect(await stored('nobody')).toBeNull()
+})
+
+test('a wrong secret is written to the console once, with the code of the answer', async () => {
+  const warn = spyOn(console, 'warn').mockImplementation(() => {})
+  try {
+    const earshot = client({ secret: 'eas_wrong' })
+    for (const id of ['silent-1', 'silent-2', 'silent-3']) earshot.session(id).sync([user('hi')])
+    expect(await earshot.flush()).toBe(true)
+    expect(earshot.stats()).toMatchObject({ failed: 3 })
+    expect(warn.mock.calls).toEqual([[expect.stringMatching(/^earshot: .*401.*\(invalid_agent_secret\)$/)]])
+  } finally {
+    warn.mockRestore()
+  }
+})
+
+test('one strange message loses only itself, and is counted', async () => {
+  const earshot = client()
+  earshot.session('strange').sync([user('one'), null as never, 'text' as never, user('two')])
+  expect(await earshot.flush()).toBe(true)
+  expect(earshot.stats()).toMatchObject({ sent: 2, failed: 2 })
+  expect((await stored('strange'))!.events.map(({ content }) => content)).toEqual(['one', 'two'])
+})
+
+test('a person by the names of before is the same', async () => {
+  const earshot = client()
+  const person = { id: 'p-1', name: 'Ada', company: 'c-1' } as never
+  earshot.session('named', { person }).sync([user('hi')])
+  expect(await earshot.flush()).toBe(true)
+  const [row] = await server.database.sql`
+    select participants from agent_session where external_session_id = 'named'`
+  expect(row?.participants).toMatchObject([{ externalId: 'p-1', displayName: 'Ada', companyExternalId: 'c-1' }])
+})
+
+test('times are those of the messages in any unit; what is no time is now', () => {
+  const now = new Date('2026-05-05T00:00:00.000Z')
+  const at = (occurredAt: unknown) => timeOf({ occurredAt } as never, now)
+  for (const time of ['2026-01-02T03:04:05Z', 1767323045, 1767323045_000, 1767323045e6, 1767323045e9])
+    expect(at(time)).toBe('2026-01-02T03:04:05.000Z')
+  for (const time of ['yesterday', Number.NaN, 1e300, {}, '9999-01-01T00:00:00Z', true])
+    expect(at(time)).toBe(now.toISOString())
 })
 
 test('feedback finds the last answer with a text, by any process', async () => {

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import unittest
+from datetime import datetime, timezone
 from typing import Any
 from unittest import mock
 
@@ -18,6 +19,55 @@ from .support import FakeService, Reply, assistant, environment, eventually, sto
 
 
 class Sending(unittest.TestCase):
+    def test_one_bad_message_loses_only_itself(self) -> None:
+        errors: list[Exception] = []
+        with FakeService() as service, Earshot(**service.options(on_error=errors.append)) as earshot:
+            messages: Any = [user("one"), None, "text", user("two"), 7]
+            earshot.session("s1").sync(messages)
+            self.assertTrue(earshot.flush(10))
+            self.assertEqual([event["content"] for event in service.events()], ["one", "two"])
+            self.assertEqual(earshot.stats()["failed"], 3)
+            self.assertEqual(len(errors), 3)
+
+    def test_times(self) -> None:
+        times: list[Any] = [
+            "2026-01-02T03:04:05Z", "2026-01-02T05:04:05.123456789+02:00", "2026-01-02", 1767323045, 1767323045000, 1767323045000000,
+            "yesterday", "", float("nan"), 1e300, {}, "9999-99-99T00:00:00Z",
+        ]
+        with FakeService() as service, Earshot(**service.options()) as earshot:
+            earshot.session("s1").sync([user(str(at), id=str(at), occurred_at=time) for at, time in enumerate(times)])
+            self.assertTrue(earshot.flush(10))
+            found = [event["occurredAt"] for event in service.events()]
+        at = "2026-01-02T03:04:05.000Z"
+        self.assertEqual(found[:6], [at, "2026-01-02T03:04:05.123Z", "2026-01-02T00:00:00.000Z", at, at, at])
+        now = datetime.now(timezone.utc)
+        for text in found[6:]:
+            self.assertLess(abs((datetime.fromisoformat(text.replace("Z", "+00:00")) - now).total_seconds()), 60)
+
+    def test_a_wrong_secret_is_logged_with_its_code(self) -> None:
+        refusal = (401, {}, {"code": "invalid_agent_secret", "message": "The secret is not valid."})
+        with FakeService(lambda _: refusal) as service, Earshot(**service.options()) as earshot:
+            with self.assertLogs("earshot", "WARNING") as logs:
+                for number in range(3):
+                    earshot.session(f"s{number}").sync([user("hi")])
+                self.assertTrue(earshot.flush(10))
+            self.assertEqual(len(logs.output), 1)
+            self.assertIn("401 (invalid_agent_secret)", logs.output[0])
+
+    def test_the_names_of_the_rest_interface(self) -> None:
+        people: list[Any] = [
+            {"external_id": "p1", "display_name": "Ada", "company_external_id": "c"},
+            {"externalId": "p1", "displayName": "Ada", "companyExternalId": "c"},
+            {"id": "p1", "name": "Ada", "company": "c"},
+        ]
+        with FakeService() as service, Earshot(**service.options()) as earshot:
+            for number, person in enumerate(people):
+                earshot.session(f"s{number}", person=person).sync([user("hi")])
+            self.assertTrue(earshot.flush(10))
+            for request in service.requests:
+                expected = [{"externalId": "p1", "displayName": "Ada", "companyExternalId": "c"}]
+                self.assertEqual(request["body"]["participants"], expected)
+
     def test_only_new_messages_are_sent(self) -> None:
         with FakeService() as service, Earshot(**service.options()) as earshot:
             session = earshot.session("s1", person="p1", context={"product_area": "billing"}, agent_version="7")

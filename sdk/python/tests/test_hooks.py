@@ -15,7 +15,7 @@ from earshot.langchain import EarshotCallbackHandler
 from earshot.litellm import EarshotLogger
 from earshot.openai_agents import EarshotTraceProcessor
 
-from .support import FakeService, assistant, user
+from .support import FakeService, user
 
 RECORDINGS = Path(__file__).resolve().parents[1] / "recordings"
 
@@ -100,29 +100,44 @@ class Hooks(unittest.TestCase):
     def test_litellm(self) -> None:
         with FakeService() as service, Earshot(**service.options()) as earshot:
             logger = EarshotLogger(earshot)
-            history: list[dict[str, Any]] = [{"role": "system", "content": "Be brief."}]
-            for question, answer in (("Where is my invoice?", "Under Billing."), ("Thank you.", "You are welcome.")):
-                history.append(user(question))
-                kwargs = {
-                    "messages": history,
-                    "user": "customer-7",
-                    "litellm_params": {"metadata": {"conversation_id": "chat-1"}, "litellm_session_id": "other"},
-                }
-                response = thing({"choices": [{"message": {"role": "assistant", "content": answer}}]})
-                logger.log_success_event(kwargs, response, None, None)
-                asyncio.run(logger.async_log_success_event(kwargs, response, None, None))
-                history.append(assistant(answer))
-            logger.log_success_event({"messages": history, "litellm_params": None}, response, None, None)
-            logger.log_success_event({"messages": [1], "litellm_params": {"litellm_session_id": "chat-2"}}, object(), None, None)
+            for line in recorded("litellm"):
+                call = getattr(logger, line["call"])
+                found = call(line["kwargs"], thing(line["response"]), None, None)
+                if asyncio.iscoroutine(found):
+                    asyncio.run(found)
+                    # LiteLLM may call both methods for one answer.
+                    logger.log_success_event(line["kwargs"], thing(line["response"]), None, None)
             self.assertTrue(earshot.flush(10))
             expected = [
                 ("user", "Where is my invoice?"),
                 ("assistant", "Under Billing."),
+                ("user", "How much is it?"),
+                ("assistant", "It is 12 euros."),
                 ("user", "Thank you."),
                 ("assistant", "You are welcome."),
+                ("user", "Bye."),
+                ("assistant", "Good bye."),
             ]
             self.assertEqual(said(service, "chat-1"), expected)
-            self.assertEqual({r["body"]["externalSessionId"] for r in service.requests}, {"chat-1"})
+            # The Responses interface: with the whole history, and with the one that OpenAI keeps.
+            whole = [("user", "Hi"), ("assistant", "Hello."), ("user", "How are you?"), ("assistant", "Fine.")]
+            self.assertEqual(said(service, "responses"), whole)
+            self.assertEqual(said(service, "kept"), [("user", "And now?"), ("assistant", "Kept.")])
+            self.assertEqual({r["body"]["externalSessionId"] for r in service.requests}, {"chat-1", "responses", "kept"})
+            self.assertEqual(service.requests[0]["body"]["participants"], [{"externalId": "customer-7"}])
+
+    def test_litellm_by_other_names(self) -> None:
+        with FakeService() as service, Earshot(**service.options()) as earshot:
+            logger = EarshotLogger(earshot)
+            response = thing({"choices": [{"message": {"role": "assistant", "content": "Under Billing."}}]})
+            names = {"metadata": {}, "litellm_session_id": "chat-2"}
+            logger.log_success_event({"messages": [user("Where is it?")], "user": "u", "litellm_params": names}, response, None, None)
+            logger.log_success_event({"messages": [user("Hi")], "litellm_params": None}, response, None, None)
+            logger.log_success_event({"messages": [1], "litellm_params": names}, object(), None, None)
+            self.assertTrue(earshot.flush(10))
+            self.assertEqual(said(service, "chat-2"), [("user", "Where is it?"), ("assistant", "Under Billing.")])
+            self.assertEqual({r["body"]["externalSessionId"] for r in service.requests}, {"chat-2"})
+            self.assertEqual(service.requests[0]["body"]["participants"], [{"externalId": "u"}])
 
     def test_examples_are_python(self) -> None:
         for path in (RECORDINGS.parent / "examples").glob("*.py"):

@@ -14,7 +14,13 @@ import {
   storable,
   timeOf,
 } from './messages.rules.ts'
-import { type EarshotOptions, membersOf, type SessionOptions, withDefaults } from './options.ts'
+import {
+  type EarshotOptions,
+  membersOf,
+  participantOf,
+  type SessionOptions,
+  withDefaults,
+} from './options.ts'
 import type { EndStatus, SessionMembers } from './queue.ts'
 import { EarshotError, Sender, type Stats } from './sender.ts'
 import { openSpool, type Spool } from './spool.ts'
@@ -31,7 +37,7 @@ export interface Session {
    * @param answer the `id` of the message, or the message itself. A message without an id is the last one of the session with its text
    */
   feedback(answer: string | Message, rating: Rating, comment?: string): void
-  /** The conversation is over. A later message would be refused. */
+  /** The conversation is over. A later message is stored, too. */
   end(status?: EndStatus): void
 }
 
@@ -41,6 +47,7 @@ const REMEMBERED = 1_000
 /** Sends conversations in the background. Create one per process, and call `close()` before it ends. */
 export class Earshot {
   readonly #options: EarshotOptions
+  readonly #onError: (error: EarshotError) => void
   readonly #agentKey: string
   readonly #sender: Sender
   readonly #spool: Spool | null
@@ -51,6 +58,7 @@ export class Earshot {
   constructor(options: EarshotOptions = {}) {
     const { url, agentKey, secret } = withDefaults(options)
     this.#options = options
+    this.#onError = options.onError ?? warnOnce()
     this.#agentKey = agentKey
     this.#spool =
       options.spool === undefined ? null : openSpool(options.spool, (reason) => this.#fail(reason, 'spool'))
@@ -64,7 +72,7 @@ export class Earshot {
       maxEvents: options.maxEvents ?? 10_000,
       maxBytes: options.maxBytes ?? 16 * 1024 * 1024,
       spool: this.#spool,
-      onError: (error) => options.onError?.(error),
+      onError: this.#onError,
     })
     this.#restore()
     this.#atExit = onExit(() => this.flush({ timeoutMs: options.exitMs ?? 5_000 }))
@@ -73,7 +81,7 @@ export class Earshot {
   /** @param id the application's id of the conversation, the same in every process */
   session(id: string, options: SessionOptions = {}): Session {
     const members = membersOf(this.#agentKey, id, options)
-    const participant = options.person?.externalId
+    const participant = options.person && participantOf(options.person).externalId
     return {
       sync: (messages) => this.#safely(() => this.#sync(members, participant, messages)),
       feedback: (answer, rating, comment) =>
@@ -107,7 +115,7 @@ export class Earshot {
   #sync(members: SessionMembers, participant: string | undefined, messages: readonly Message[]): void {
     const known = this.#knownOf(members.externalSessionId)
     const history = messages.flatMap((message) => {
-      const spoken = this.#redacted(spokenOf(message))
+      const spoken = this.#spokenOf(message)
       return spoken === null ? [] : [{ message, spoken }]
     })
     const ids = known.source.idsOf(history.map(({ spoken }) => spoken))
@@ -167,13 +175,23 @@ export class Earshot {
     this.#spool?.add(members, waiting)
   }
 
+  /** Null for what is no part of the conversation. A strange message loses only itself, and is counted. */
+  #spokenOf(message: Message): Spoken | null {
+    try {
+      return this.#redacted(spokenOf(message))
+    } catch (error) {
+      this.#lose(error instanceof Error ? error.message : 'unknown')
+      return null
+    }
+  }
+
   #redacted(spoken: Spoken | null): Spoken | null {
     if (spoken === null) return null
     try {
       const text = this.#cleaned(spoken.text)
       return text.trim() === '' ? null : { ...spoken, text }
     } catch {
-      this.#fail('the redaction failed, so its message is left out', 'invalid_message')
+      this.#lose('the redaction failed, so its message is left out')
       return null
     }
   }
@@ -219,16 +237,32 @@ export class Earshot {
     try {
       work()
     } catch (error) {
-      this.#fail(error instanceof Error ? error.message : 'unknown', 'invalid_message')
+      this.#lose(error instanceof Error ? error.message : 'unknown')
     }
+  }
+
+  /** An event that cannot be made. */
+  #lose(reason: string): void {
+    this.#sender.countFailed()
+    this.#fail(reason, 'invalid_message')
   }
 
   #fail(reason: string, code: string): void {
     try {
-      this.#options.onError?.(new EarshotError(reason, code))
+      this.#onError(new EarshotError(reason, code))
     } catch {
       // An error of the handler must not reach the application.
     }
+  }
+}
+
+/** Tells each kind of error once, because an application that hears nothing would never know that nothing is stored. */
+function warnOnce(): (error: EarshotError) => void {
+  const told = new Set<string>()
+  return ({ message, code }) => {
+    if (told.has(code)) return
+    told.add(code)
+    console.warn(`earshot: ${message} (${code})`)
   }
 }
 

@@ -21,9 +21,9 @@ export interface Message {
   readonly role?: string
   readonly content?: unknown
   readonly parts?: readonly MessagePart[]
-  /** When it was said; else the time when it was first handed over. `createdAt` is understood, too. */
-  readonly occurredAt?: Date | string
-  readonly createdAt?: Date | string
+  /** When it was said; else the time when it was first handed over. Numbers are Unix time. `createdAt` is understood, too. */
+  readonly occurredAt?: Date | string | number
+  readonly createdAt?: Date | string | number
   getType?(): string
 }
 
@@ -63,11 +63,21 @@ const TYPES: Readonly<Record<string, Spoken['type']>> = {
   human: 'user_message',
   assistant: 'assistant_message',
   ai: 'assistant_message',
+  // Gemini.
+  model: 'assistant_message',
 }
 
-/** Null for what is not part of the conversation: instructions, tools, and messages without text. */
+/**
+ * Null for what is not part of the conversation: instructions, tools, and messages without text. Roles compare without case.
+ * @throws TypeError where it is no message at all
+ */
 export function spokenOf(message: Message): Spoken | null {
-  const type = TYPES[message.role ?? message.getType?.() ?? '']
+  if (typeof message !== 'object' || message === null || Array.isArray(message))
+    throw new TypeError(
+      `a message is an object with a role, not ${message === null ? 'null' : typeof message}`,
+    )
+  const role = String(message.role ?? message.getType?.() ?? '').toLowerCase()
+  const type = Object.hasOwn(TYPES, role) ? TYPES[role] : undefined
   const text = textOf(message)
   if (type === undefined || text.trim() === '') return null
   const { id } = message
@@ -159,11 +169,23 @@ export function storable(text: string): string {
   return text.replaceAll('\0', '').replace(/\p{Surrogate}/gu, '\uFFFD')
 }
 
-/** RFC 3339. */
+/** 1970 and 2200, beyond which the service takes no time. */
+const [EARLIEST, LATEST] = [0, 7_258_118_400_000]
+
+/** RFC 3339. What is no time counts as now. */
 export function timeOf(
   { occurredAt, createdAt }: Pick<Message, 'occurredAt' | 'createdAt'>,
   now: Date,
 ): string {
-  const time = new Date(occurredAt ?? createdAt ?? now)
-  return (Number.isNaN(time.getTime()) ? now : time).toISOString()
+  const ms = millisecondsOf(occurredAt ?? createdAt ?? now)
+  return (ms >= EARLIEST && ms < LATEST ? new Date(ms) : now).toISOString()
+}
+
+/** NaN for what is no time. Unix time in nanoseconds, microseconds, milliseconds or seconds: each is at least 1973 in its own unit. */
+function millisecondsOf(time: unknown): number {
+  if (typeof time === 'number') {
+    const unit = [1e17, 1e14, 1e11].findIndex((least) => time >= least)
+    return time / ([1e6, 1e3, 1][unit] ?? 1e-3)
+  }
+  return time instanceof Date || typeof time === 'string' ? new Date(time).getTime() : Number.NaN
 }

@@ -12,7 +12,7 @@ export interface EarshotOptions {
   readonly secret?: string
   /** Changes every text before it is queued, such as to remove names. Events whose text it fails on are dropped. */
   readonly redact?: (text: string) => string
-  /** Gets what goes wrong. The application need not do anything. */
+  /** Gets what goes wrong. The application need not do anything. Default: each kind of error is written to the console once. */
   readonly onError?: (error: EarshotError) => void
   /** Keeps a serverless function alive until the promise settles, such as `context.waitUntil`. */
   readonly waitUntil?: (work: Promise<unknown>) => void
@@ -42,6 +42,28 @@ export interface Person {
   readonly username?: string
   readonly email?: string
   readonly companyExternalId?: string
+  readonly boundary?: 'external' | 'internal'
+}
+
+/** The names that the Python SDK had. They go with the next version. */
+interface DeprecatedPerson {
+  /** @deprecated `externalId` */
+  readonly id?: string
+  /** @deprecated `displayName` */
+  readonly name?: string
+  /** @deprecated `companyExternalId` */
+  readonly company?: string
+}
+
+/** The members of a person as the service has them. */
+export function participantOf(person: Person): Person {
+  const { id, name, company, ...members } = person as Person & DeprecatedPerson
+  return {
+    ...(id === undefined ? {} : { externalId: id }),
+    ...(name === undefined ? {} : { displayName: name }),
+    ...(company === undefined ? {} : { companyExternalId: company }),
+    ...members,
+  } as Person
 }
 
 /** Who takes part in a conversation, and where. Sent with the messages; a later value replaces an earlier one. */
@@ -63,7 +85,7 @@ export function membersOf(
     externalSessionId: id,
     ...(agentVersion === undefined ? {} : { agentVersion }),
     ...(context === undefined ? {} : { context: { ...context } }),
-    ...(person === undefined ? {} : { participants: [{ ...person }] }),
+    ...(person === undefined ? {} : { participants: [{ ...participantOf(person) }] }),
   }
 }
 

@@ -35,7 +35,7 @@ export interface Stats {
   readonly sent: number
   /** Events that were given up because the queue holds no more. */
   readonly dropped: number
-  /** Events that the service refused. */
+  /** Events that the service refused, or that could not be made. */
   readonly failed: number
   /** Attempts that were repeated. */
   readonly retried: number
@@ -85,6 +85,11 @@ export class Sender {
       failed: this.#failed,
       retried: this.#retried,
     }
+  }
+
+  /** Counts an event that could not be made. */
+  countFailed(): void {
+    this.#failed++
   }
 
   /** Something waits. */
@@ -184,7 +189,7 @@ export class Sender {
       if (response.ok) return { isSent: true }
       return {
         isSent: false,
-        error: new EarshotError(`the service answered ${response.status}`, codeOf(text), response.status),
+        error: errorOf(response.status, text),
         retryAfter: response.headers.get('retry-after'),
       }
     } catch (error) {
@@ -239,12 +244,18 @@ type Attempt =
   | { readonly isSent: true }
   | { readonly isSent: false; readonly error: EarshotError; readonly retryAfter: string | null }
 
-function codeOf(text: string): string {
+function errorOf(status: number, text: string): EarshotError {
+  const answered = `the service answered ${status}`
   try {
-    const { code } = JSON.parse(text) as { code?: unknown }
-    if (typeof code === 'string') return code
+    const { code, message } = JSON.parse(text) as { code?: unknown; message?: unknown }
+    if (typeof code === 'string')
+      return new EarshotError(
+        typeof message === 'string' ? `${answered}: ${message}` : answered,
+        code,
+        status,
+      )
   } catch {}
-  return 'unexpected_answer'
+  return new EarshotError(answered, 'unexpected_answer', status)
 }
 
 /** A waiting sender does not keep a process alive. Browsers and edge runtimes have numbers as timers. */

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from ._client import AsyncEarshot, Earshot
+from ._client import AsyncEarshot, Earshot, Session
 from ._messages import TYPES, text_of
 
 #: Metadata that names the conversation, the first that is there. LangGraph has `thread_id`.
 SESSION_KEYS = ("conversation_id", "conversationId", "session_id", "sessionId", "thread_id")
+#: Calls with one of these tags are no part of the conversation, such as one that makes a title.
+IGNORE_TAGS = ("earshot:ignore", "earshot:skip")
 #: Metadata that names the person.
 PERSON_KEYS = ("user_id", "userId", "person_id")
 
@@ -29,6 +31,23 @@ def said(message: Any) -> dict[str, Any] | None:
 def history(messages: Any, answer: str) -> list[dict[str, Any]]:
     found = [message for message in map(said, messages) if message is not None]
     return [*found, {"role": "assistant", "content": answer}]
+
+
+def messages_of(sent: Any) -> list[Any]:
+    """What a call has sent: a text, or messages."""
+    return [{"role": "user", "content": sent}] if isinstance(sent, str) else list(sent or [])
+
+
+def sync_response(session: Session, messages: list[Any], response: Any) -> None:
+    """Hands over a call of the Responses interface of OpenAI and its answer."""
+    items = [item for item in member(response, "output") or [] if member(item, "type") == "message"]
+    if member(response, "previous_response_id") or member(response, "conversation"):
+        # The service of OpenAI keeps the history, and the call has only what is new: its ids come from the response.
+        spoken = [message for message in (*map(said, messages), *map(said, items)) if message is not None]
+        id = member(response, "id")
+        session.sync([{**message, "id": f"{id}.{number}"} for number, message in enumerate(spoken)])
+    else:
+        session.sync(history(messages, "\n\n".join(filter(None, (text_of(member(item, "content")) for item in items)))))
 
 
 def named(metadata: Any, keys: tuple[str, ...]) -> str | None:

@@ -6,6 +6,7 @@ Responses interface, and message objects of LangChain (`type`, `content`, `id`).
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timezone
 from typing import Any, Callable
 
@@ -15,6 +16,8 @@ TYPES = {
     "human": "user_message",
     "assistant": "assistant_message",
     "ai": "assistant_message",
+    # Gemini.
+    "model": "assistant_message",
     # LangChain: a message that was streamed.
     "aimessagechunk": "assistant_message",
 }
@@ -27,7 +30,11 @@ def event_of(message: Any) -> dict[str, Any] | None:
     """The event of one message: `type`, `content`, and `externalEventId` and `occurredAt` if the message has them.
 
     None: an instruction, a tool, or a message without text, such as one that only calls tools.
+
+    @raises TypeError where it is no message at all
     """
+    if message is None or isinstance(message, (str, bytes, int, float, list, tuple)):
+        raise TypeError(f"a message is an object with a role, not {type(message).__name__}")
     role = _member(message, "role") or _member(message, "type")
     kind = TYPES.get(role.lower()) if isinstance(role, str) else None
     if kind is None:
@@ -67,15 +74,46 @@ def _part(part: Any) -> str:
     return ""
 
 
+#: Numbers above are milliseconds, microseconds or nanoseconds. As seconds they would lie beyond the year 5000.
+MOST_SECONDS = 1e11
+#: RFC 3339, or a day alone.
+_TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d:?\d\d)?)?")
+
+
 def moment(value: Any) -> str | None:
-    """RFC 3339 in UTC of a `datetime`, of Unix seconds, or of a text, which is passed on. None: no time."""
-    if isinstance(value, datetime):
-        return value.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return moment(datetime.fromtimestamp(value, timezone.utc))
-    if isinstance(value, str) and value != "":
-        return value
-    return None
+    """RFC 3339 in UTC of a `datetime`, of Unix time, or of a text. None: no time, so the message counts as said now."""
+    try:
+        if isinstance(value, str):
+            value = _parsed(value)
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            value = _unix(float(value))
+        if not isinstance(value, datetime):
+            return None
+        at = value.astimezone(timezone.utc)
+    except (ValueError, OverflowError, OSError):
+        return None
+    if not 1970 <= at.year < 2200:
+        return None
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _unix(value: float) -> datetime:
+    for _ in range(3):
+        if value >= MOST_SECONDS:
+            value /= 1000
+    return datetime.fromtimestamp(value, timezone.utc)
+
+
+def _parsed(text: str) -> datetime | None:
+    if not _TIME.fullmatch(text.strip()):
+        return None
+    # Python 3.10 reads neither Z nor a fraction of other than three or six digits.
+    whole = re.sub(r"[Zz]$", "+00:00", text.strip())
+    whole = re.sub(r"\.(\d+)", lambda found: "." + found[1][:6].ljust(6, "0"), whole)
+    whole = re.sub(r"([+-]\d\d)(\d\d)$", r"\1:\2", whole) if len(whole) > 10 else whole
+    at = datetime.fromisoformat(whole)
+    # As in JavaScript, a day alone is in UTC.
+    return at.replace(tzinfo=timezone.utc) if len(whole) == 10 else at
 
 
 def storable(text: str) -> str:
@@ -103,6 +141,7 @@ def person_of(person: Any) -> dict[str, Any] | None:
     if isinstance(person, (str, int)):
         return {"externalId": str(person)}
     names = {
+        # `id`, `name` and `company` are the names of before, which go with the next version.
         "id": "externalId",
         "external_id": "externalId",
         "name": "displayName",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from ._hook import PERSON_KEYS, SESSION_KEYS, Client, history, member, named
+from ._hook import IGNORE_TAGS, PERSON_KEYS, SESSION_KEYS, Client, history, member, named
 from ._messages import text_of
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ else:
     except ImportError:
         Base = object
 
-#: Calls with this tag are no part of the conversation, such as one that makes a title.
-IGNORE_TAG = "earshot:ignore"
 #: Calls that are remembered while they run.
 MAX_RUNS = 10_000
 
@@ -49,7 +47,7 @@ class EarshotCallbackHandler(Base):
     ) -> None:
         """Remembers the messages of the call until it ends."""
         session = named(metadata, SESSION_KEYS)
-        if session is None or not messages or IGNORE_TAG in (tags or []):
+        if session is None or not messages or any(tag in IGNORE_TAGS for tag in tags or []):
             return
         if len(self._runs) >= MAX_RUNS:
             self._runs.pop(next(iter(self._runs)), None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Mapping
 
-from ._hook import PERSON_KEYS, SESSION_KEYS, Client, history, member, named
+from ._hook import PERSON_KEYS, SESSION_KEYS, Client, history, member, messages_of, named, sync_response
 from ._messages import text_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ else:
 class EarshotLogger(Base):
     """The conversation is `conversation_id` or `session_id` of the metadata, or `litellm_session_id`; calls without one are not sent.
 
-    The person is `user_id` of the metadata, or else the parameter `user`.
+    Chat completions and the Responses interface are understood. The person is `user_id` of the metadata, or else the parameter `user`.
     """
 
     def __init__(self, earshot: Client) -> None:
@@ -47,11 +47,15 @@ class EarshotLogger(Base):
         sources = (parameters.get("metadata"), parameters.get("litellm_metadata"), kwargs.get("metadata"))
         session = next(filter(None, (named(source, SESSION_KEYS) for source in sources)), None)
         session = session or parameters.get("litellm_session_id") or kwargs.get("litellm_session_id")
-        messages = kwargs.get("messages")
-        choices = member(response, "choices")
-        if not session or not isinstance(messages, list) or not choices:
+        messages = kwargs.get("messages") or kwargs.get("input")
+        choices, items = member(response, "choices"), member(response, "output")
+        if not session or not isinstance(messages, (list, str)) or not (choices or items):
             return
-        answer = member(choices[0], "message")
         person = next(filter(None, (named(source, PERSON_KEYS) for source in sources)), None) or kwargs.get("user")
         handle = self._earshot.session(str(session), person=person)
-        handle.sync(history(messages, text_of(member(answer, "content"))))
+        if items:
+            # `litellm.responses`.
+            sync_response(handle, messages_of(messages), response)
+            return
+        answer = member(choices[0], "message")
+        handle.sync(history(messages_of(messages), text_of(member(answer, "content"))))

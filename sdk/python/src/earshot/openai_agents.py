@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ._hook import PERSON_KEYS, Client, history, member, named, said
+from ._hook import PERSON_KEYS, Client, history, member, messages_of, named, sync_response
 from ._messages import text_of
 
 if TYPE_CHECKING:
@@ -85,28 +85,15 @@ class EarshotTraceProcessor(Base):
         self._earshot._flush(self._earshot._exit_timeout)
 
     def _send(self, trace: Trace, data: Any) -> None:
-        sent = data.input
-        messages: Any = [{"role": "user", "content": sent}] if isinstance(sent, str) else list(sent or [])
+        messages = messages_of(data.input)
         session = self._earshot.session(trace.session, person=trace.person)
         if data.type == "generation":
             answers = [answer for answer in data.output or [] if member(answer, "role") == "assistant"]
             if answers:
                 session.sync(history(messages, text_of(member(answers[0], "content"))))
             return
-        response = data.response
-        if response is None:
-            return
-        items = [item for item in member(response, "output") or [] if member(item, "type") == "message"]
-        if member(response, "previous_response_id") or member(response, "conversation"):
-            session.sync(_with_ids(str(member(response, "id")), messages, items))
-        else:
-            session.sync(history(messages, "\n\n".join(filter(None, (text_of(member(item, "content")) for item in items)))))
-
-
-def _with_ids(response: str, messages: list[Any], items: list[Any]) -> list[dict[str, Any]]:
-    """The service of OpenAI keeps the history, and the call has only what is new: its ids come from the response."""
-    spoken = [message for message in (*map(said, messages), *map(said, items)) if message is not None]
-    return [{**message, "id": f"{response}.{number}"} for number, message in enumerate(spoken)]
+        if data.response is not None:
+            sync_response(session, messages, data.response)
 
 
 def _is_within_tool(trace: Trace, span: str | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import warnings
 from typing import Any, AsyncIterator, Callable, Iterator
 
 from ._rest import Rest, quoted
@@ -44,19 +45,33 @@ class Reader:
         """The events of a session in their order."""
         return self.pages(f"{SESSIONS}/{quoted(conversation_id)}", "events", **filters)
 
-    def findings(self, **filters: Any) -> Iterator[JsonObject]:
-        """Signals: explicit feedback on answers, and what the analyser found."""
+    def signals(self, **filters: Any) -> Iterator[JsonObject]:
+        """Explicit feedback on answers, and what the analyser found."""
         return self.pages("/v3/rest/signals", **filters)
+
+    def findings(self, **filters: Any) -> Iterator[JsonObject]:
+        """Deprecated: `signals`. It goes with the next version."""
+        warnings.warn("Reader.findings is called signals", DeprecationWarning, stacklevel=2)
+        return self.signals(**filters)
 
     def feedback_sources(self, **filters: Any) -> Iterator[JsonObject]:
         """Where feedback records come from, such as a survey."""
         return self.pages(SOURCES, **filters)
 
-    def feedback(self, source_id: int | None = None, **filters: Any) -> Iterator[JsonObject]:
+    def feedback_records(self, source_id: int | None = None, **filters: Any) -> Iterator[JsonObject]:
         """Feedback records of one source, or of all sources one after the other."""
         sources = [source_id] if source_id is not None else (source["id"] for source in self.feedback_sources())
         for id in sources:
             yield from self.pages(f"{SOURCES}/{quoted(id)}/records", **filters)
+
+    def feedback(self, source_id: int | None = None, **filters: Any) -> Iterator[JsonObject]:
+        """Deprecated: `feedback_records`. It goes with the next version."""
+        warnings.warn("Reader.feedback is called feedback_records", DeprecationWarning, stacklevel=2)
+        return self.feedback_records(source_id, **filters)
+
+    def people(self, **filters: Any) -> Iterator[JsonObject]:
+        """Customers, as known from all channels."""
+        return self.pages("/v3/rest/people", **filters)
 
     def themes(self, **filters: Any) -> Iterator[JsonObject]:
         """Subjects that customers speak or write about."""
@@ -117,17 +132,31 @@ class AsyncReader:
         """The events of a session in their order."""
         return _asynchronous(lambda: self._reader.events(conversation_id, **filters))
 
+    def signals(self, **filters: Any) -> AsyncIterator[JsonObject]:
+        """Explicit feedback on answers, and what the analyser found."""
+        return _asynchronous(lambda: self._reader.signals(**filters))
+
     def findings(self, **filters: Any) -> AsyncIterator[JsonObject]:
-        """Signals: explicit feedback on answers, and what the analyser found."""
-        return _asynchronous(lambda: self._reader.findings(**filters))
+        """Deprecated: `signals`. It goes with the next version."""
+        warnings.warn("AsyncReader.findings is called signals", DeprecationWarning, stacklevel=2)
+        return self.signals(**filters)
 
     def feedback_sources(self, **filters: Any) -> AsyncIterator[JsonObject]:
         """Where feedback records come from, such as a survey."""
         return _asynchronous(lambda: self._reader.feedback_sources(**filters))
 
-    def feedback(self, source_id: int | None = None, **filters: Any) -> AsyncIterator[JsonObject]:
+    def feedback_records(self, source_id: int | None = None, **filters: Any) -> AsyncIterator[JsonObject]:
         """Feedback records of one source, or of all sources one after the other."""
-        return _asynchronous(lambda: self._reader.feedback(source_id, **filters))
+        return _asynchronous(lambda: self._reader.feedback_records(source_id, **filters))
+
+    def feedback(self, source_id: int | None = None, **filters: Any) -> AsyncIterator[JsonObject]:
+        """Deprecated: `feedback_records`. It goes with the next version."""
+        warnings.warn("AsyncReader.feedback is called feedback_records", DeprecationWarning, stacklevel=2)
+        return self.feedback_records(source_id, **filters)
+
+    def people(self, **filters: Any) -> AsyncIterator[JsonObject]:
+        """Customers, as known from all channels."""
+        return _asynchronous(lambda: self._reader.people(**filters))
 
     def themes(self, **filters: Any) -> AsyncIterator[JsonObject]:
         """Subjects that customers speak or write about."""

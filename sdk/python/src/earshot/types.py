@@ -12,14 +12,20 @@ EndStatus = Literal["ended", "abandoned"]
 
 
 class Person(TypedDict, total=False):
-    """Who talks to the agent. `id` is your own id of the person."""
+    """Who talks to the agent, with the names of the REST interface. `external_id` is your own id of the person."""
 
-    id: str
-    name: str
+    external_id: str
+    display_name: str
     username: str
     email: str
-    company: str
+    company_external_id: str
     boundary: Literal["external", "internal"]
+    #: Deprecated: `external_id`.
+    id: str
+    #: Deprecated: `display_name`.
+    name: str
+    #: Deprecated: `company_external_id`.
+    company: str
 
 
 class Context(TypedDict, total=False):

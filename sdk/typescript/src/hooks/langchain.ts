@@ -14,6 +14,8 @@ import {
 
 /** Steps with this tag are left out, such as a model call that rewrites the question. */
 export const SKIP = 'earshot:skip'
+/** The same for Python. */
+const IGNORE = 'earshot:ignore'
 
 type Metadata = Readonly<Record<string, unknown>> | undefined
 
@@ -59,7 +61,7 @@ export function earshotCallbacks(earshot: Sessions, sessionOf: SessionOf = byThr
     messages: Run['messages'],
   ) => {
     const above = typeof parent === 'string' ? runs.get(parent) : null
-    const isTagged = Array.isArray(tags) && tags.includes(SKIP)
+    const isTagged = Array.isArray(tags) && (tags.includes(SKIP) || tags.includes(IGNORE))
     runs.start(id, {
       root: above?.root ?? id,
       metadata: (metadata ?? above?.metadata) as Metadata,

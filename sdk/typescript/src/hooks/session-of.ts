@@ -17,9 +17,11 @@ export type SessionRef = string | ({ readonly id: string } & SessionOptions)
  */
 export type SessionOf = (context: Readonly<Record<string, unknown>>) => SessionRef | null | undefined
 
-/** The member `conversationId`. */
-export const byConversationId: SessionOf = ({ conversationId }) =>
-  typeof conversationId === 'string' && conversationId !== '' ? conversationId : null
+/** The member `conversationId`, or by another of the names that the hooks for Python know. */
+export const byConversationId: SessionOf = (context) =>
+  ['conversationId', 'conversation_id', 'sessionId', 'session_id']
+    .map((name) => context[name])
+    .find((id): id is string => typeof id === 'string' && id !== '') ?? null
 
 /** Null: the call belongs to no conversation. An error of the application's function counts as that. */
 export function sessionFor(
