@@ -80,6 +80,9 @@ import searchWordsIndexes from './migrations/0114_search_words_indexes.sql' with
 import sessionTimes from './migrations/0117_session_times.sql' with { type: 'text' }
 import sessionBegan from './migrations/0118_session_began.sql' with { type: 'text' }
 import eventOrigins from './migrations/0123_event_origins.sql' with { type: 'text' }
+import webhookMailboxOrganization from './migrations/0127_webhook_mailbox_organization.sql' with {
+  type: 'text',
+}
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -160,4 +163,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 117, name: 'session_times', source: sessionTimes },
   { number: 118, name: 'session_began', source: sessionBegan },
   { number: 123, name: 'event_origins', source: eventOrigins },
+  { number: 127, name: 'webhook_mailbox_organization', source: webhookMailboxOrganization },
 ]
