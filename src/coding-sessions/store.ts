@@ -100,6 +100,9 @@ export async function lockSession(
   return locked as { id: string }
 }
 
+/** A sum of tokens stays here: JavaScript cannot count beyond it. */
+const MOST_TOKENS = Number.MAX_SAFE_INTEGER
+
 /** The caller has locked the session. */
 export async function growSession(
   tx: Tx,
@@ -111,10 +114,11 @@ export async function growSession(
     set
       event_count = event_count + ${growth.added}, message_count = message_count + ${growth.messages},
       tool_call_count = tool_call_count + ${growth.toolCalls}, file_edit_count = file_edit_count + ${growth.fileEdits},
-      input_tokens = input_tokens + ${growth.inputTokens}, output_tokens = output_tokens + ${growth.outputTokens},
-      cache_read_tokens = cache_read_tokens + ${growth.cacheReadTokens},
-      cache_write_tokens = cache_write_tokens + ${growth.cacheWriteTokens},
-      reasoning_tokens = reasoning_tokens + ${growth.reasoningTokens},
+      input_tokens = least(input_tokens + ${growth.inputTokens}, ${MOST_TOKENS}),
+      output_tokens = least(output_tokens + ${growth.outputTokens}, ${MOST_TOKENS}),
+      cache_read_tokens = least(cache_read_tokens + ${growth.cacheReadTokens}, ${MOST_TOKENS}),
+      cache_write_tokens = least(cache_write_tokens + ${growth.cacheWriteTokens}, ${MOST_TOKENS}),
+      reasoning_tokens = least(reasoning_tokens + ${growth.reasoningTokens}, ${MOST_TOKENS}),
       started_at = least(started_at, ${growth.firstAt}), ended_at = greatest(ended_at, ${growth.lastAt})
     where organization_id = ${organizationId}
       and id = ${sessionId}`

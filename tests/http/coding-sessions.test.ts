@@ -146,6 +146,29 @@ describe('uploading normalised events', () => {
   })
 })
 
+test('tokens that add up beyond what JavaScript can count stay there', async () => {
+  const externalSessionId = newId()
+  const usage = { outputTokens: 10_000_000_000 }
+  const events = Array.from({ length: 10 }, (_, index) => ({
+    id: `${index}`,
+    role: 'assistant',
+    text: 'x',
+    usage,
+  }))
+  const { body } = await upload(tenant.user, { externalSessionId, events: events.slice(0, 1) })
+  await server.database.sql`
+    update coding_session
+    set output_tokens = ${Number.MAX_SAFE_INTEGER} - 50000000000
+    where id = ${body.sessionId}`
+  const grown = await upload(tenant.user, { externalSessionId, events })
+  expect([grown.status, grown.body.usage.outputTokens]).toEqual([201, Number.MAX_SAFE_INTEGER])
+  const later = await upload(tenant.user, {
+    externalSessionId,
+    events: [{ id: 'more', role: 'assistant', usage }],
+  })
+  expect([later.status, later.body.usage.outputTokens]).toEqual([201, Number.MAX_SAFE_INTEGER])
+})
+
 describe('redaction', () => {
   test('covers keys and tokens in texts, inputs and outputs, and members by name', async () => {
     const key = `sk-${'a1B2'.repeat(10)}`

@@ -28,6 +28,12 @@ export function bodyOf({ schema, example, known }: BodyFacts): fc.Arbitrary<Uint
       weight: 50,
       arbitrary: text(broken.map(([value, mutations]) => mutations.reduce(mutate, structuredClone(value)))),
     },
+    {
+      weight: 10,
+      arbitrary: text(
+        fc.tuple(right, fc.infiniteStream(extreme)).map(([value, stream]) => extremesIn(value, stream)),
+      ),
+    },
     { weight: 8, arbitrary: text(anyJson) },
     { weight: 7, arbitrary: fc.tuple(right, garbage).map(([value, spoil]) => spoil(JSON.stringify(value))) },
   )
@@ -120,9 +126,53 @@ function likeExample(example: Json): Arbitrary {
 }
 
 function ofNumber({ type, minimum, maximum }: TSchema): fc.Arbitrary<number> {
-  if (type === 'number') return fc.double({ min: minimum ?? -1e6, max: maximum ?? 1e6, noNaN: true })
-  const [min, max] = [minimum ?? -5, maximum ?? 2 ** 31]
-  return fc.oneof(fc.integer({ min, max }), fc.integer({ min, max: Math.min(max, min + 10) }))
+  const usual =
+    type === 'number'
+      ? fc.double({ min: minimum ?? -1e6, max: maximum ?? 1e6, noNaN: true })
+      : integerBetween(minimum ?? -5, maximum ?? 2 ** 31)
+  const largest = type === 'number' ? Number.MAX_VALUE : Number.MAX_SAFE_INTEGER
+  const bounds = fc.constantFrom<number>(minimum ?? -largest, maximum ?? largest)
+  return fc.oneof({ weight: 2, arbitrary: usual }, { weight: 1, arbitrary: bounds })
+}
+
+const integerBetween = (min: number, max: number) =>
+  fc.oneof(fc.integer({ min, max }), fc.integer({ min, max: Math.min(max, min + 10) }))
+
+/** Numbers at which a type of the database or of the language ends, and beyond it. */
+export const EXTREMES: readonly number[] = [
+  -0,
+  5e-324,
+  2 ** 15,
+  2 ** 31 - 1,
+  2 ** 31,
+  -(2 ** 31) - 1,
+  2 ** 32,
+  8_640_000_000_000_001,
+  2 ** 53 - 1,
+  2 ** 53,
+  -(2 ** 53),
+  2 ** 63,
+  -(2 ** 63),
+  2 ** 64,
+  1e22,
+  1e308,
+  -1e308,
+]
+const extreme = fc.constantFrom(...EXTREMES)
+
+/** The value with extremes in the place of its numbers, the same one in most. */
+function extremesIn(value: Json, stream: Iterator<number>): Json {
+  const most = stream.next().value as number
+  const replaced = (one: Json): Json => {
+    if (typeof one === 'number') {
+      const other = stream.next().value as number
+      return other > 0 ? most : other
+    }
+    if (Array.isArray(one)) return one.map(replaced)
+    if (typeof one !== 'object' || one === null) return one
+    return Object.fromEntries(Object.entries(one).map(([name, member]) => [name, replaced(member)]))
+  }
+  return replaced(value)
 }
 
 const FORMATS: Readonly<Record<string, fc.Arbitrary<string>>> = {
@@ -281,6 +331,8 @@ const garbage: fc.Arbitrary<(text: string) => Uint8Array> = fc.oneof(
     (text: string) => encode(`\uFEFF${text}`),
     (text: string) => encode(text + text),
     (text: string) => encode(text.replaceAll(/\d+/g, '1e400')),
+    (text: string) => encode(text.replaceAll(/:\d+/g, ':9007199254740993')),
+    (text: string) => encode(text.replaceAll(/:\d+/g, ':123456789012345678901234567890.5')),
     (text: string) => encode(text.replace('{', '{"__proto__":{"a":1},"a":1,"a":2,')),
     () => encode('['.repeat(50_000)),
     () => encode(`${'['.repeat(20_000)}${']'.repeat(20_000)}`),
