@@ -3,7 +3,9 @@
  *
  * A text is redacted before it is cut, with a margin, so that a secret that crosses the limit is found.
  */
+
 import type { Redactor } from '../agents/events/redaction.ts'
+import { parseExact } from '../platform/validation/exact-number.rules.ts'
 import type { Part } from './event.rules.ts'
 
 /** UTF-16 code units. */
@@ -39,7 +41,7 @@ export function createCleaner(redactor: Redactor): Cleaner {
     json(value) {
       const written = JSON.stringify(value) ?? 'null'
       if (written.length > MAX_INPUT) return text(written, MAX_INPUT)
-      return redactor.value(JSON.parse(storableJson(written)))
+      return redactor.value(parseExact(storableJson(written)))
     },
     part(type, value) {
       if (typeof value !== 'string' || value.trim() === '') return null

@@ -8,6 +8,7 @@ import type { NewMessage } from '../actors/types.ts'
 import { toAnalyze } from '../messages/insight.ts'
 import { passageMessages } from '../messages/passage.ts'
 import type { ErrorDetail } from '../platform/errors.ts'
+import { isNumberText } from '../platform/validation/exact-number.rules.ts'
 import { DATE_TIME_EXAMPLE } from '../platform/validation/formats.ts'
 import { invalid } from '../platform/validation/json.ts'
 import { isFullDate, isRfc3339, toUtc } from '../platform/validation/rfc3339.ts'
@@ -17,7 +18,7 @@ const ACCEPTS: Record<FieldType, (value: unknown) => boolean> = {
   boolean: (value) => typeof value === 'boolean',
   date: (value) => typeof value === 'string' && isFullDate(value),
   datetime: (value) => typeof value === 'string' && isRfc3339(value),
-  float: (value) => Number.isFinite(value),
+  float: (value) => Number.isFinite(value) || isNumberText(value),
   integer: (value) => Number.isSafeInteger(value),
   json: (value) => value !== null && value !== undefined,
   string: (value) => typeof value === 'string',

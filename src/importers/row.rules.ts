@@ -11,6 +11,7 @@ import { type AppendEvent, MAX_EVENTS_PER_REQUEST, type Participant } from '../a
 import type { AppendRequest } from '../agents/request-model.ts'
 import type { Row } from '../feedback/row-import/row.rules.ts'
 import { AppError } from '../platform/errors.ts'
+import { isNumberText } from '../platform/validation/exact-number.rules.ts'
 import { DATE_TIME_EXAMPLE } from '../platform/validation/formats.ts'
 import { isStorableText } from '../platform/validation/json.ts'
 import { toUtc } from '../platform/validation/rfc3339.ts'
@@ -182,7 +183,7 @@ export function columnOf(name: string, names: RowOptions['columns']): Column | n
 /** Numbers become text, because ids of JSON rows may be numbers. */
 function textOf(cells: Cells, column: Column): string | undefined {
   const value = cells[column]
-  if (typeof value === 'number') return String(value)
+  if (typeof value === 'number' || isNumberText(value)) return String(value)
   if (value === undefined || typeof value === 'string') return value
   throw refusal(column, 'must be a text')
 }

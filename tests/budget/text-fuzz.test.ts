@@ -118,6 +118,7 @@ import {
   wordsOf as wordsOfText,
 } from '../../src/platform/text/words.rules.ts'
 import { isEmail, isEmailAddress } from '../../src/platform/validation/email-address.ts'
+import { exactNumber, parseExact } from '../../src/platform/validation/exact-number.rules.ts'
 import { isStorableText, parseJson } from '../../src/platform/validation/json.ts'
 import { nameOf } from '../../src/platform/validation/names.ts'
 import { isFullDate, isRfc3339, toUtc } from '../../src/platform/validation/rfc3339.ts'
@@ -590,6 +591,14 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     fillHtml: { length: FORM, read: (text) => attempt(() => fillHtml(text, { a: text.slice(0, 10) })) },
     fillText: { length: FORM, read: (text) => attempt(() => fillText(text, { a: text.slice(0, 10) })) },
     textAsHtml: { length: FORM, read: textAsHtml },
+  },
+  'platform/validation/exact-number.rules.ts': {
+    exactNumber: { length: EVENT, starts: ['', '1', '0.'], read: exactNumber },
+    parseExact: {
+      length: BODY,
+      starts: ['', '{"a":1', '[1e'],
+      read: (text) => attempt(() => parseExact(text)),
+    },
   },
   'platform/validation/json.ts': {
     isStorableText: { length: EVENT, read: isStorableText },
@@ -1131,6 +1140,13 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   // Spans that were read, whose texts are bounded.
   'otlp/trace.rules.ts': ['answerId', 'joined', 'questionId', 'sessionsOf'],
   'people/rules.ts': ['personDraft'],
+  // Values that were parsed.
+  'platform/validation/exact-number.rules.ts': [
+    'isNumberText',
+    'nearestMeasure',
+    'packNumbers',
+    'unpackNumbers',
+  ],
   'recordings/rules.ts': ['assertOrder', 'awaitedOf', 'changeOf', 'draftOf', 'orderOfList', 'samePerson'],
   'search/highlight.rules.ts': ['toText'],
   'search/passage.rules.ts': ['configurationOf', 'fieldPassages', 'languageSample', 'speechPassages'],

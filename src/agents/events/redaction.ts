@@ -10,6 +10,7 @@ import { RE2JS, RE2JSException } from 're2js'
 import type { Spend, Work } from '../../platform/concurrency/work.ts'
 import { AppError, type ErrorDetail } from '../../platform/errors.ts'
 import { createMatches, type Matches, type Range } from '../../platform/regex/matches.ts'
+import { isNumberText, type NumberText } from '../../platform/validation/exact-number.rules.ts'
 import { redactNamesInText } from './redaction-json.ts'
 
 export const REDACTED = '[redacted]'
@@ -190,14 +191,14 @@ interface Rules {
 
 function redactValue(rules: Rules, value: unknown, depth: number): unknown {
   if (typeof value === 'string') return rules.text(value)
-  if (typeof value === 'number') return redactNumber(rules, value)
+  if (typeof value === 'number' || isNumberText(value)) return redactNumber(rules, value)
   if (typeof value !== 'object' || value === null) return value
   if (depth >= MAX_DEPTH) return REDACTED
   if (Array.isArray(value)) return value.map((item) => redactValue(rules, item, depth + 1))
   return redactMembers(rules, value as Record<string, unknown>, depth)
 }
 
-function redactNumber(rules: Rules, value: number): unknown {
+function redactNumber(rules: Rules, value: number | NumberText): unknown {
   const text = String(value)
   return rules.text(text) === text ? value : REDACTED
 }

@@ -4,6 +4,7 @@
  * Every text is written twice, as `response_item` and as `event_msg`. Messages are taken from the former, tokens from the
  * latter. A fork begins with the history of its parent, whose `session_meta` comes after the fork's own.
  */
+import { parseExact } from '../../platform/validation/exact-number.rules.ts'
 import { type Cleaner, MAX_RESULT } from '../clean.ts'
 import type { EventFact, Fact, Part, ThreadFact, ToolCall, Usage } from '../event.rules.ts'
 import { hashOf } from '../event-id.rules.ts'
@@ -178,7 +179,7 @@ function inputOf(item: Members): unknown {
   const value = item.arguments ?? item.input ?? item.action
   if (item.arguments === undefined || typeof value !== 'string') return value
   try {
-    return JSON.parse(value)
+    return parseExact(value)
   } catch {
     return value
   }

@@ -1,4 +1,5 @@
 /** Reads members of parsed lines, whose shape is never certain. Pure. */
+import { parseExact } from '../../platform/validation/exact-number.rules.ts'
 import { toUtc } from '../../platform/validation/rfc3339.ts'
 
 export type Members = Readonly<Record<string, unknown>>
@@ -10,7 +11,7 @@ export function membersOf(value: unknown): Members | null {
 /** null: the line is no JSON object. */
 export function parseLine(line: string): Members | null {
   try {
-    return membersOf(JSON.parse(line))
+    return membersOf(parseExact(line))
   } catch {
     return null
   }

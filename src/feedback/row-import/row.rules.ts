@@ -5,6 +5,7 @@
 
 import { AppError } from '../../platform/errors.ts'
 import { isEmail } from '../../platform/validation/email-address.ts'
+import { exactNumber, isNumberText, type NumberText } from '../../platform/validation/exact-number.rules.ts'
 import { DATE_TIME_EXAMPLE } from '../../platform/validation/formats.ts'
 import { isStorableText, parseJson } from '../../platform/validation/json.ts'
 import { toUtc } from '../../platform/validation/rfc3339.ts'
@@ -73,7 +74,7 @@ function judge({ columns, values, isText }: Row, useOf: (column: string) => Colu
 
 const READ: Record<Role, (column: string, value: unknown) => string> = {
   externalId(column, value) {
-    const text = typeof value === 'number' ? String(value) : value
+    const text = typeof value === 'number' || isNumberText(value) ? String(value) : value
     if (
       typeof text === 'string' &&
       text !== '' &&
@@ -109,6 +110,7 @@ function typeOf(value: unknown): FieldType {
   if (typeof value === 'string') return 'string'
   if (typeof value === 'boolean') return 'boolean'
   if (typeof value === 'number') return Number.isSafeInteger(value) ? 'integer' : 'float'
+  if (isNumberText(value)) return 'float'
   return 'json'
 }
 
@@ -122,6 +124,8 @@ const WORDS: ReadonlyMap<string, boolean> = new Map([
 ])
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 
+const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+
 /** Undefined if the text is not a value of the type. Spaces around anything but a string are ignored. */
 const FROM_TEXT: Record<FieldType, (text: string) => unknown> = {
   boolean: (text) => WORDS.get(text.trim().toLowerCase()),
@@ -133,8 +137,12 @@ const FROM_TEXT: Record<FieldType, (text: string) => unknown> = {
   string: (text) => text,
 }
 
-function numberOf(text: string): number | undefined {
-  return NUMBER.test(text.trim()) ? Number(text) : undefined
+/** JSON knows neither a sign nor a point in front, nor a point at the end. */
+function numberOf(text: string): number | NumberText | undefined {
+  const trimmed = text.trim()
+  if (!NUMBER.test(trimmed)) return undefined
+  const value = exactNumber(trimmed)
+  return isNumberText(value) && !JSON_NUMBER.test(trimmed) ? Number(trimmed) : value
 }
 
 function jsonOf(text: string): unknown {

@@ -2,9 +2,11 @@
  * Requests to a help desk, under the outbound policy. Errors have a code only: addresses, headers and answers contain secrets and
  * words of customers.
  */
+
 import type { OutboundAnswer, OutboundRequest, SendOutbound } from '../../platform/net/outbound-request.ts'
 import { PublicFetchError } from '../../platform/net/public-error.ts'
 import { retryAfterSeconds } from '../../platform/net/retry-after.rules.ts'
+import { parseExact } from '../../platform/validation/exact-number.rules.ts'
 
 const DEADLINE_MS = 60_000
 /** Quotas of help desks begin anew after a day at the latest. Whoever asks for longer is asked again then. */
@@ -136,7 +138,7 @@ async function attempt(...[send, url, request]: [SendOutbound, ...Parameters<Sen
 function jsonOf({ body, isCut }: OutboundAnswer): unknown {
   if (isCut) throw new SourceError('unexpected_answer')
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
+    return parseExact(new TextDecoder('utf-8', { fatal: true }).decode(body))
   } catch {
     throw new SourceError('unexpected_answer')
   }

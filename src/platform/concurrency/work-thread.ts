@@ -1,5 +1,6 @@
 /** The side of a work thread that runs inside the thread. It does one piece of work at a time. */
 import { AppError } from '../errors.ts'
+import { packNumbers } from '../validation/exact-number.rules.ts'
 import { transferable } from './parts.ts'
 import { dataOfError, type ErrorData, requestMeter, type Work } from './work.ts'
 
@@ -17,6 +18,8 @@ export interface Assignment {
 /** What a thread sends when its work is done. */
 export interface Report {
   readonly completion: Completion
+  /** Whether the output has numbers that are packed for the way (`unpackNumbers`). */
+  readonly isPacked?: boolean
   /** Empty unless they are kept. */
   readonly parts: Uint8Array[]
 }
@@ -46,12 +49,23 @@ export function serveWork(port: WorkPort, works: readonly Work<never, unknown>[]
   port.on('message', ({ name, input, bytes, parts, keepsParts }) => {
     const completion = complete(byName.get(name), input)
     const kept = keepsParts ? parts : []
-    port.postMessage({ completion, parts: kept }, transferable(kept))
+    post(port, { completion, parts: kept })
     garbage += bytes
     if (garbage < COLLECT_BYTES) return
     garbage = 0
     Bun.gc(true)
   })
+}
+
+/** Almost no output has numbers that need to be packed, so they are looked for when the message is refused. */
+function post(port: WorkPort, report: Report): void {
+  try {
+    port.postMessage(report, transferable(report.parts))
+  } catch (error) {
+    if (!(error instanceof DOMException) || error.name !== 'DataCloneError') throw error
+    const completion = packNumbers(report.completion) as Completion
+    port.postMessage({ ...report, completion, isPacked: true }, transferable(report.parts))
+  }
 }
 
 function complete(work: Work<never, unknown> | undefined, input: unknown): Completion {

@@ -4,7 +4,9 @@
  * Callers take turns. One caller never occupies all threads. A thread starts when it is needed and ends after an idle time. Work that
  * exceeds the deadline is ended together with its thread. Other work continues.
  */
+
 import { AppError } from '../errors.ts'
+import { unpackNumbers } from '../validation/exact-number.rules.ts'
 import { createFairPool } from './fair-queue.ts'
 import { transferable } from './parts.ts'
 import { errorOfData } from './work.ts'
@@ -58,9 +60,10 @@ class WorkThread {
       this.#thread ??= this.#start()
       this.#thread.postMessage(assignment, transferable(assignment.parts))
       assignment.parts.length = 0
-      const { completion, parts } = await current.promise
+      const { completion, parts, isPacked } = await current.promise
       if (assignment.keepsParts) assignment.parts.push(...parts)
-      return outputOf(completion)
+      const output = outputOf(completion)
+      return isPacked === true ? unpackNumbers(output) : output
     } finally {
       clearTimeout(timer)
       this.#current = null

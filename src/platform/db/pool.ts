@@ -4,7 +4,9 @@
  * `Database` is the address of the server. `connect` opens a pool. An int8 is read as a number. A value beyond 2^53 is an error,
  * because every int8 of this schema is a safe integer by construction.
  */
+
 import postgres from 'postgres'
+import { parseExact } from '../validation/exact-number.rules.ts'
 import { readAddress } from './address.ts'
 import { isReadOnlyServer } from './sqlstate.ts'
 
@@ -114,6 +116,14 @@ const date = {
   parse: (text: string) => new Date(text.replace(' ', 'T').replace(/\+00$/, 'Z')),
 }
 
+/** Numbers that a double cannot hold come back as they were stored. */
+const json = {
+  to: 114,
+  from: [114, 3802],
+  serialize: (value: unknown) => JSON.stringify(value),
+  parse: parseExact,
+}
+
 export type PoolKind = Pick<ConnectOptions, 'redoable' | 'readOnly' | 'lockTimeoutMs'>
 
 /** The role of a pool behind a pooler. See pooler.ts. */
@@ -149,7 +159,7 @@ export function connect(database: Database, options: ConnectOptions): Sql {
   const place = 'url' in database ? placeOf(database, options) : null
   const common = {
     max: options.max,
-    types: { bigint, date },
+    types: { bigint, date, json },
     onnotice: () => {},
     connection: {
       application_name: options.applicationName,

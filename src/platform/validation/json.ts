@@ -3,11 +3,12 @@
  *
  * Every accepted value can be stored. PostgreSQL accepts neither U+0000 nor unpaired surrogates nor deep nesting, and a
  * number such as 1e400 becomes Infinity when parsed (RFC 8259 section 6 leaves the range open). All of these are 400
- * here instead of 500 later.
+ * here instead of 500 later. A number that a double cannot hold keeps its text (exact-number.rules.ts).
  */
 import type { Static, TSchema } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { AppError, type ErrorDetail } from '../errors.ts'
+import { isNumberText, nearestMeasure, parseExact } from './exact-number.rules.ts'
 import { findingsOf } from './findings.ts'
 
 /** Maximum nesting of arrays and objects. */
@@ -27,7 +28,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   let value: unknown
   try {
     text = utf8.decode(bytes)
-    value = JSON.parse(text)
+    value = parseExact(text)
   } catch {
     throw new AppError('malformed_json', 'The request body is not valid JSON in UTF-8.')
   }
@@ -128,8 +129,35 @@ export function validate<S extends TSchema>(schema: S, value: unknown): Static<S
     check = TypeCompiler.Compile(schema as TSchema)
     compiled.set(schema, check)
   }
-  if (check.Check(value)) return value as Static<S>
+  if (check.Check(value) || (roundMeasures(check, value) && check.Check(value))) return value as Static<S>
   const found = findingsOf(check.Errors(value))
   if (found.length > 0) throw invalid(found)
   return value as Static<S>
 }
+
+/**
+ * Some programs write more digits of a fraction than a double holds. Where a number is asked, the nearest one is taken.
+ * @returns whether a number was replaced
+ */
+function roundMeasures(check: TypeCheck<TSchema>, value: unknown): boolean {
+  let hasRounded = false
+  for (const { path, schema, value: given } of check.Errors(value)) {
+    const measure = isNumberText(given) && schema.type === 'number' ? nearestMeasure(given) : undefined
+    if (measure === undefined) continue
+    const names = path
+      .slice(1)
+      .split('/')
+      .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'))
+    const last = names.pop()
+    const holder = names.reduce(
+      (node, name) => node?.[name] as Holder | undefined,
+      value as Holder | undefined,
+    )
+    if (holder === undefined || last === undefined || last === '__proto__') continue
+    holder[last] = measure
+    hasRounded = true
+  }
+  return hasRounded
+}
+
+type Holder = { [name: string]: unknown }
