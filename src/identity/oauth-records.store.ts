@@ -2,7 +2,7 @@
  * SQL of what the OAuth authorization server remembers. Ids of records are secrets (tokens, codes), so rows are found by digests.
  * Only `selectAccess` decides whether an access token is valid.
  */
-import type { Json, Query } from '../platform/db/pool.ts'
+import type { Json, Query, Tx } from '../platform/db/pool.ts'
 import { REVOKED_CHANNEL } from './credential-cache.ts'
 import { type Memberships, membershipsColumn } from './user-tokens.store.ts'
 
@@ -116,8 +116,13 @@ export async function extendClient(sql: Query, hash: Buffer, lifetimeSeconds: nu
     where kind = 'Client' and hash = ${hash}`
 }
 
-/** Clients that registered in the last hour. */
-export async function countNewClients(sql: Query): Promise<number> {
+/** Locks the count of clients that register, until the transaction ends. */
+export async function lockNewClients(tx: Tx): Promise<void> {
+  await tx`select pg_advisory_xact_lock(hashtextextended('earshot new oauth clients', 0))`
+}
+
+/** Clients that registered in the last hour. Call it under `lockNewClients`. */
+export async function countNewClients(sql: Tx): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*)::int as count
     from oauth_record

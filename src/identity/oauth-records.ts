@@ -1,5 +1,6 @@
 /** What the OAuth authorization server stores, as its library needs it. */
 import type { Json, Sql } from '../platform/db/pool.ts'
+import { transaction } from '../platform/db/transaction.ts'
 import { isUuid } from '../platform/ids.ts'
 import { hashKey } from './keys.ts'
 import * as store from './oauth-records.store.ts'
@@ -23,7 +24,13 @@ export interface OAuthRecords {
   deleteOfGrant(kind: string, grantId: string): Promise<void>
   /** Keeps a registered client, because a user allowed it. */
   keepClient(clientId: string): Promise<void>
-  countNewClients(): Promise<number>
+  /** Adds a client that registers. @returns false if `most` have registered in the last hour */
+  addClient(
+    id: string,
+    payload: Readonly<Record<string, unknown>>,
+    lifetimeSeconds: number,
+    most: number,
+  ): Promise<boolean>
   /** Whether the user has allowed the client, in the last 180 days. */
   hasAllowed(userId: string, clientId: string): Promise<boolean>
   /** Whether the user may still act through the grant; without one: whether there is such a user. */
@@ -32,21 +39,29 @@ export interface OAuthRecords {
 
 const KEPT_CLIENT_SECONDS = 400 * 86_400
 
+function rowOf(
+  kind: string,
+  id: string,
+  { jti: _, ...payload }: Readonly<Record<string, unknown>>,
+  lifetimeSeconds: number,
+): store.NewOAuthRecord {
+  const { grantId, accountId, uid } = payload as Readonly<Record<string, string | undefined>>
+  return {
+    kind,
+    hash: hashKey(id),
+    grantId: kind === 'Grant' ? id : (grantId ?? null),
+    userId: accountId !== undefined && isUuid(accountId) ? accountId : null,
+    uid: uid ?? null,
+    payload: payload as Json,
+    lifetimeSeconds,
+  }
+}
+
 /** `forget` drops a user from the caches of this process. */
 export function createOAuthRecords(sql: Sql, forget: (id: string) => void): OAuthRecords {
   return {
-    async upsert(kind, id, { jti: _, ...payload }, lifetimeSeconds) {
-      const { grantId, accountId, uid } = payload as Readonly<Record<string, string | undefined>>
-      await store.upsertRecord(sql, {
-        kind,
-        hash: hashKey(id),
-        grantId: kind === 'Grant' ? id : (grantId ?? null),
-        userId: accountId !== undefined && isUuid(accountId) ? accountId : null,
-        uid: uid ?? null,
-        payload: payload as Json,
-        lifetimeSeconds,
-      })
-    },
+    upsert: (kind, id, payload, lifetimeSeconds) =>
+      store.upsertRecord(sql, rowOf(kind, id, payload, lifetimeSeconds)),
     find: (kind, id) => store.selectRecord(sql, kind, hashKey(id)),
     findByUid: (kind, uid) => store.selectRecordByUid(sql, kind, uid),
     consume: (kind, id) => store.consumeRecord(sql, kind, hashKey(id)),
@@ -60,7 +75,13 @@ export function createOAuthRecords(sql: Sql, forget: (id: string) => void): OAut
       if (userId !== null) forget(userId)
     },
     keepClient: (clientId) => store.extendClient(sql, hashKey(clientId), KEPT_CLIENT_SECONDS),
-    countNewClients: () => store.countNewClients(sql),
+    addClient: (id, payload, lifetimeSeconds, most) =>
+      transaction(sql, async (tx) => {
+        await store.lockNewClients(tx)
+        if ((await store.countNewClients(tx)) >= most) return false
+        await store.upsertRecord(tx, rowOf('Client', id, payload, lifetimeSeconds))
+        return true
+      }),
     hasAllowed: (userId, clientId) => store.hasGrant(sql, userId, clientId),
     isUserOfGrant: async (userId, grantId) => isUuid(userId) && store.isUserOfGrant(sql, userId, grantId),
   }

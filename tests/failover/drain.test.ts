@@ -90,9 +90,13 @@ test('a rolling restart behind HAProxy fails no request, and loses or doubles no
     await load.stop()
     await proxy.stop()
   }
-  expect(load.failures).toEqual([])
-  await expectStoredOnce(server, load)
-  await Promise.all(processes.map((process) => process.kill('SIGINT')))
+  try {
+    expect(load.failures).toEqual([])
+    await expectStoredOnce(server, load)
+  } finally {
+    // The next tests count workers.
+    await Promise.all(processes.map((process) => process.kill('SIGINT')))
+  }
 })
 
 describe('while a process drains', () => {

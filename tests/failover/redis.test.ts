@@ -1,10 +1,12 @@
 /**
- * Redis goes away, becomes a replica behind the same address, or is full, while clients write. The service stays ready and says what
+ * Redis goes away, becomes a replica behind the same address, is full, or is a node of a cluster, while clients write. The service stays ready and says what
  * is degraded, loses and doubles nothing, and finds the new server without a restart.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
 import { freePort } from '../crash/support/private-postgres.ts'
 import { openAgent } from '../support/agents.ts'
+import { runCommand } from '../support/command-line.ts'
 import { eventually } from '../support/eventually.ts'
 import { type PrivateRedis, startPrivateRedis } from '../support/private-redis.ts'
 import { type Service, useServices } from '../support/process.ts'
@@ -17,6 +19,8 @@ setDefaultTimeout(300_000)
 
 const CLIENTS = 4
 const FAILOVERS = rounds(1, 5)
+/** Of a cluster of Redis. */
+const SLOTS = 16_384
 
 interface Ready {
   readonly httpStatus: number
@@ -78,6 +82,17 @@ async function untilDegraded(service: Service, load: SteadyLoad): Promise<void> 
   expect(later).toEqual([...degraded.degraded])
 }
 
+/** What `earshot doctor` finds of the server behind the address. */
+async function doctorOf(line: TcpProxy): Promise<unknown> {
+  const { out } = await runCommand(['doctor', '--json'], {
+    DATABASE_URL: server.database.url,
+    REDIS_URL: `redis://127.0.0.1:${line.port}`,
+    DATA_DIR: join(services.folder, 'data'),
+  })
+  const { checks } = JSON.parse(out) as { checks: readonly { readonly name: string }[] }
+  return checks.find(({ name }) => name === 'redis')
+}
+
 /** Resolves when a wake-up of the service arrives on the stream of the server. */
 const untilUsed = (redis: PrivateRedis) =>
   eventually(async () => {
@@ -105,6 +120,55 @@ test('kill, replica and full memory: ready but degraded, nothing lost or doubled
   expect(load.failures).toEqual([])
   await expectStoredOnce(server, load)
   expect(await service.kill()).toBe(0)
+})
+
+test('a node of a cluster, without slots (CLUSTERDOWN) and with a part of them (MOVED): degraded, until the address leads to a server that has all', async () => {
+  const agent = await openAgent(server)
+  const ports = [freePort(), freePort()] as const
+  const node = (port: number) =>
+    // The default port of the bus is 10,000 higher, which may not exist.
+    startPrivateRedis(port, ['--cluster-enabled', 'yes', '--cluster-port', String(freePort())])
+  const [first, second] = await Promise.all([node(ports[0]), node(ports[1])])
+  const line = await startTcpProxy(ports[0])
+  try {
+    const service = await services.start({
+      env: {
+        DATABASE_URL: server.database.url,
+        REDIS_URL: `redis://127.0.0.1:${line.port}`,
+        RATE_LIMIT_AGENT_INGEST: '1000000',
+      },
+    })
+    const load = startSteadyLoad(service.baseUrl, agent, CLIENTS)
+    try {
+      await untilDegraded(service, load)
+      expect(await doctorOf(line)).toMatchObject({
+        ok: false,
+        detail: expect.stringContaining('CLUSTERDOWN'),
+      })
+
+      // The other node has the upper half.
+      await first.command('CLUSTER', 'ADDSLOTSRANGE', 0, SLOTS / 2 - 1)
+      await second.command('CLUSTER', 'ADDSLOTSRANGE', SLOTS / 2, SLOTS - 1)
+      const bus = /@(\d+)/.exec(String(await second.command('CLUSTER', 'NODES')))?.[1] ?? ''
+      await first.command('CLUSTER', 'MEET', '127.0.0.1', ports[1], bus)
+      await eventually(async () => {
+        expect(String(await first.command('CLUSTER', 'INFO'))).toContain('cluster_state:ok')
+      })
+      await untilDegraded(service, load)
+      expect(await doctorOf(line)).toMatchObject({ ok: false, detail: expect.stringContaining('MOVED') })
+
+      line.setTarget(pair.ports[0])
+      await untilReady(service)
+      await untilUsed(pair.servers[0])
+    } finally {
+      await load.stop()
+    }
+    expect(load.failures).toEqual([])
+    expect(await service.kill()).toBe(0)
+  } finally {
+    await line.stop()
+    await Promise.all([first.stop(), second.stop()])
+  }
 })
 
 /** `now` is the server that the address leads to. */

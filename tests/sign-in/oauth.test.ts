@@ -349,7 +349,10 @@ test('of parallel uses of a record one succeeds', async () => {
   const consume = () => oauthRecords.consume('AuthorizationCode', 'parallel')
   const all = await Promise.all([consume(), consume(), consume(), consume()])
   expect(all.filter(Boolean)).toHaveLength(1)
-  const adapter = createAdapter(oauthRecords, 'AuthorizationCode', () => new Error('used already'))
+  const adapter = createAdapter(oauthRecords, 'AuthorizationCode', {
+    alreadyUsed: () => new Error('used already'),
+    tooManyClients: () => new Error('too many'),
+  })
   const outcome = await adapter.consume('parallel').then(
     () => 'used again',
     (error: Error) => error.message,
@@ -561,8 +564,13 @@ describe('a registration', () => {
     try {
       await full.database.sql`
         insert into oauth_record (kind, hash, payload, expires_at)
-        select 'Client', sha256(n::text::bytea), '{}', now() + interval '1 day' from generate_series(1, 1000) n`
-      expect((await register(full.baseUrl)).status).toBe(503)
+        select 'Client', sha256(n::text::bytea), '{}', now() + interval '1 day' from generate_series(1, 997) n`
+      // At once, too.
+      const answers = await Promise.all(Array.from({ length: 10 }, () => register(full.baseUrl)))
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 201, 201, ...Array(7).fill(503)])
+      const { body, headers } = await register(full.baseUrl)
+      expect(body).toMatchObject({ error: 'temporarily_unavailable' })
+      expect(headers.get('access-control-allow-origin')).toBe('*')
     } finally {
       await full.stop()
     }

@@ -9,7 +9,7 @@ import type { Config } from '../../config.ts'
 import type { Identity } from '../../identity/service.ts'
 import { ensureSigningKey } from '../../identity/signing-key.ts'
 import type { Log } from '../../platform/observability/log.ts'
-import { createAdapter } from './adapter.ts'
+import { createAdapter, type Refusals } from './adapter.ts'
 import { loadLibrary } from './load-library.ts'
 import { audienceOf, DEFAULT_SCOPE } from './metadata.rules.ts'
 
@@ -58,11 +58,14 @@ export async function createProvider(deps: ProviderDeps, baseUrl: string): Promi
     ensureSigningKey(deps.config, 'id tokens'),
   ])
   const { oauthRecords } = deps.identity
-  const alreadyUsed = () => new library.errors.InvalidGrant('it is used already')
+  const refusals: Refusals = {
+    alreadyUsed: () => new library.errors.InvalidGrant('it is used already'),
+    tooManyClients: () => Object.assign(new library.errors.TemporarilyUnavailable(), { statusCode: 503 }),
+  }
   const policy = library.interactionPolicy.base()
   const audience = audienceOf(baseUrl)
   const configuration: Configuration = {
-    adapter: (name: string) => createAdapter(oauthRecords, name, alreadyUsed),
+    adapter: (name: string) => createAdapter(oauthRecords, name, refusals),
     jwks: { keys: [{ ...key, kty: 'OKP' }] } as NonNullable<Configuration['jwks']>,
     enabledJWA: { idTokenSigningAlgValues: ['EdDSA'] },
     clientAuthMethods: ['none'],

@@ -31,9 +31,6 @@ export interface OAuthPagesDeps
   readonly identity: Pick<Identity, 'findUserAnywhere' | 'oauthRecords' | 'personBySession'>
 }
 
-/** Clients that register in an hour, all together. */
-const MAX_NEW_CLIENTS = 1_000
-
 const RESUMED = new RegExp(`^${AUTHORIZE_PATH}/([\\w-]+)/?$`)
 
 const HIDDEN = { parse: 'none', detail: { hide: true } } as const
@@ -69,7 +66,7 @@ export function oauthPages(deps: OAuthPagesDeps) {
   app.options(REGISTER_PATH, () => new Response(null, { status: 204, headers: PREFLIGHT }), HIDDEN)
   app.post(
     REGISTER_PATH,
-    page((pageRequest) => register(deps, server, pageRequest)),
+    page((pageRequest) => register(server, pageRequest)),
     HIDDEN,
   )
   app.get(
@@ -135,11 +132,7 @@ async function resume(server: Server, pageRequest: PageRequest): Promise<Respons
   return server.call(pageRequest, null, { url: `${AUTHORIZE_PATH}/${uid}` })
 }
 
-async function register(
-  { identity }: OAuthPagesDeps,
-  server: Server,
-  pageRequest: PageRequest,
-): Promise<Response> {
+async function register(server: Server, pageRequest: PageRequest): Promise<Response> {
   const answer = (response: Response) => {
     response.headers.set('access-control-allow-origin', '*')
     return response
@@ -150,8 +143,6 @@ async function register(
   } catch (error) {
     return tooManyAttempts(error)
   }
-  if ((await identity.oauthRecords.countNewClients()) >= MAX_NEW_CLIENTS)
-    return answer(Response.json({ error: 'temporarily_unavailable' }, { status: 503 }))
   const given = parse(bytes)
   if (given === undefined) return answer(Response.json({ error: 'invalid_client_metadata' }, { status: 400 }))
   const body = new TextEncoder().encode(JSON.stringify(usedMetadata(given)))
