@@ -122,6 +122,8 @@ function spawnService(folder: string, options: ServiceOptions): Service {
 
 async function untilReady(service: Service, options: ServiceOptions): Promise<string> {
   const { ready = 'http' } = options
+  const { PORT = '0' } = options.env ?? {}
+  const chosen = PORT === '0' ? undefined : PORT
   if (ready === 'none') return ''
   let gone = false
   const ended = service.exited.then((code): never => {
@@ -132,7 +134,7 @@ async function untilReady(service: Service, options: ServiceOptions): Promise<st
     async () => {
       if (gone) return ''
       if (ready instanceof RegExp) return ready.test(service.output()) && ''
-      const port = options.env?.PORT ?? URL_IN_OUTPUT.exec(service.output())?.[1]
+      const port = chosen ?? URL_IN_OUTPUT.exec(service.output())?.[1]
       if (port === undefined) return false
       const baseUrl = `http://127.0.0.1:${port}`
       return (await fetch(`${baseUrl}/ready`)).ok && baseUrl
