@@ -122,7 +122,7 @@ function assertJson(request: Request): void {
  * The query as strings, numbers and booleans according to the schema. Unknown and repeated parameters are refused: if a
  * filter were ignored, the client would get too many results with status 200.
  */
-function readQuery(operation: Operation, request: Request): Record<string, unknown> {
+export function readQuery(operation: Operation, request: Request): Record<string, unknown> {
   const properties: Record<string, TSchema> = operation.query?.properties ?? {}
   const raw: Record<string, unknown> = {}
   for (const [name, value] of queryOf(request)) {

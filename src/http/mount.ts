@@ -1,7 +1,7 @@
 /**
  * Turns operations into Elysia routes.
  *
- * Every request passes in this order: request id → route → 405 → authentication (401, 403) → rate limit (429) → role (403) → handler, which looks up
+ * Every request passes in this order: request id → route → 405 → authentication (401, 403) → rate limit (429) → role (403) → parameters of an operation that has none (400) → handler, which looks up
  * (404), reads the body (415, 400) and acts (409). `parse: 'none'` leaves the body unread until the handler asks, so a
  * refused request costs no parsing.
  */
@@ -15,7 +15,7 @@ import type { NewId } from '../platform/ids.ts'
 import { methodNotAllowed } from '../platform/net/methods.ts'
 import type { Caller } from './auth.ts'
 import type { BodyBudget } from './body-budget.ts'
-import { allowHeader, createCall, routePath, toResponse } from './call.ts'
+import { allowHeader, createCall, readQuery, routePath, toResponse } from './call.ts'
 import type { Method, Operation } from './operation.ts'
 import { operationDetail } from './operation-detail.ts'
 import { REQUEST_ID_HEADER } from './request-id.ts'
@@ -93,6 +93,8 @@ export function mount(operations: readonly Operation[], deps: MountDeps) {
         const principal = await deps.authenticate(request, operation, peer)
         Object.assign(set.headers, await deps.limit(operation, principal, request))
         assertRole(operation, principal)
+        // Handlers read the parameters that they know. Where there are none, nobody would notice one.
+        if (operation.query === undefined) readQuery(operation, request)
         const requestId = String(set.headers[REQUEST_ID_HEADER])
         const caller = callerOf(principal)
         return deps.bodies.lease(caller, async (lease) => {

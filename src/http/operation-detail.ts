@@ -20,7 +20,7 @@ const SECURITY: Record<Access, readonly Record<string, readonly string[]>[]> = {
 const [LOWEST_ROLE] = ROLES
 
 /** Every error code that the operation can return: its own, and those implied by its declaration. */
-export function errorCodes(operation: Operation): readonly ErrorCode[] {
+export function errorCodes(operation: Operation, shape: ErrorShape = 'rest'): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>(operation.errors ?? [])
   if (operation.access === 'agent') codes.add('invalid_agent_secret')
   else if (operation.access !== 'public') codes.add('unauthenticated')
@@ -41,7 +41,9 @@ export function errorCodes(operation: Operation): readonly ErrorCode[] {
       codes.add(code)
     if (operation.body.additionalProperties === false) codes.add('unknown_member')
   }
-  if (operation.query !== undefined) codes.add('validation_failed').add('unknown_member')
+  if (operation.query !== undefined) codes.add('validation_failed')
+  // Of the query. Operations of the website have none, and take addresses with the parameters that mails and advertisements add.
+  if (operation.query !== undefined || shape === 'rest') codes.add('unknown_member')
   for (const code of [
     'invalid_host',
     'rate_limited',
@@ -152,7 +154,7 @@ function responses(operation: Operation, errors: ErrorCatalogue, shape: ErrorSha
     ),
   }
   const success = { description, ...(Object.keys(content).length === 0 ? {} : { content }) }
-  const byStatus = Map.groupBy(errorCodes(operation), (code) => STATUS[shape](code, errors))
+  const byStatus = Map.groupBy(errorCodes(operation, shape), (code) => STATUS[shape](code, errors))
   const failures = [...byStatus]
     .sort(([a], [b]) => a - b)
     .map(([failure, codes]) => [

@@ -22,7 +22,7 @@ export interface SessionMembers {
   readonly participants?: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** Both are final: a later message would be refused. */
+/** Both are final. Later messages are stored, too. */
 export type EndStatus = 'ended' | 'abandoned'
 
 /** One session's part of the queue. */
