@@ -71,6 +71,7 @@ export async function startCountingProxy(target: string): Promise<CountingProxy>
 }
 
 function join(client: Socket, upstream: Socket, faults: Faults): void {
+  let isCut = false
   const end = () => {
     client.destroy()
     // What was already forwarded still arrives, as when a client dies while the network works.
@@ -84,11 +85,14 @@ function join(client: Socket, upstream: Socket, faults: Faults): void {
       faults.held.resolve()
     } else if (faults.forwarded >= faults.cutAt) {
       faults.cutAt = Number.POSITIVE_INFINITY
-      end()
+      // The client loses its connection when the target has taken what was forwarded, however busy the target is.
+      isCut = true
+      client.pause()
+      upstream.end()
     } else if (!isTaken) client.pause()
   })
   upstream.on('drain', () => {
-    if (faults.forwarded < faults.holdAt) client.resume()
+    if (!isCut && faults.forwarded < faults.holdAt) client.resume()
   })
   upstream.on('data', (chunk: Buffer) => {
     if (faults.swallows) {
