@@ -1,5 +1,6 @@
 /**
- * Titles that quote: of the quotations that everybody may see the most central one whose sentence names nobody. Pure.
+ * Titles that quote: of the quotations that everybody may see, one that has the words that tell the theme from others, that stands for itself,
+ * and that is central. Pure.
  *
  * A quotation with an address, a number, or a word that looks like a name is left out: there are others, or else words.
  */
@@ -26,11 +27,21 @@ export interface QuotedTitle {
   readonly quotedId: string
 }
 
-/** Sentences that can be the title, the most central first, each once. */
+/** More telling words than this do not make a sentence a better title. */
+const ENOUGH_TELLING = 2
+
+/** A sentence that begins so goes on from another one, which the reader of a title does not see. */
+const GOES_ON = /^(?:and|but|so|or|because|also|then|still|aber|und|mais|et|pero|y|ma|mas|maar|en)\b/i
+
+/** Sentences that can be the title, the best first, each once. `words`: the title of words, which a sentence must have one of. */
 export function quotedTitles(
   quotations: readonly Quotable[],
+  words: string,
   surroundings: Surroundings,
 ): readonly QuotedTitle[] {
+  const wanted = new Set(stemsOf(words))
+  // The words of a theme whose quotations share none are the name of its kind.
+  const telling = quotations.some(({ terms }) => terms.some((term) => wanted.has(term))) ? wanted : null
   const subjects = new Map<string, Set<string>>()
   for (const { subject, terms } of quotations)
     for (const term of terms) subjects.set(term, (subjects.get(term) ?? new Set()).add(subject))
@@ -41,10 +52,13 @@ export function quotedTitles(
     .flatMap(({ isOpen, text, signalId, vector, terms }) => {
       const title = isOpen ? sentenceOf(text, isKnown) : null
       if (title === null) return []
+      const told = stemsOf(title).filter((stem) => telling?.has(stem)).length
+      if (telling !== null && told === 0) return []
+      const rank = Math.min(ENOUGH_TELLING, told) - (GOES_ON.test(title) ? ENOUGH_TELLING : 0)
       const score = nearness(pointOfItem(vectorOf(vector), terms, surroundings), centre)
-      return [{ title, quotedId: signalId, score }]
+      return [{ title, quotedId: signalId, rank, score }]
     })
-    .toSorted((a, b) => b.score - a.score || (a.quotedId < b.quotedId ? -1 : 1))
+    .toSorted((a, b) => b.rank - a.rank || b.score - a.score || (a.quotedId < b.quotedId ? -1 : 1))
     .map(({ title, quotedId }) => ({ title, quotedId }))
   return [...new Map(titles.toReversed().map((one) => [one.title.toLowerCase(), one])).values()].toReversed()
 }

@@ -29,7 +29,7 @@ export async function retitle(turn: LongTurn, analyze: Config['analyze'], themeI
   const nearestFirst = quotations.toSorted((a, b) => (b.score ?? 1) - (a.score ?? 1))
   const asked = analyze === null ? null : await askTitle(analyze, nearestFirst, read.others, turn.signal)
   const words = titleOf(quotations, read.surroundings)
-  const quoted = asked === null ? quotedTitles(quotations, read.surroundings) : []
+  const quoted = asked === null ? quotedTitles(quotations, words, read.surroundings) : []
   await turn.finish(async (tx) => {
     await lockProgress(tx, organizationId)
     const taken = await takenTitles(tx, organizationId, themeId)

@@ -109,7 +109,7 @@ test('two themes with the same words have different titles, and a title of a per
   expect((await sql`select title from theme where id = ${other}`)[0]?.title).toBe(first.title)
 })
 
-test('only open quotations are chosen, the most central first, each sentence once', () => {
+describe('of the quotations', () => {
   const quotation = (signalId: string, text: string, isOpen: boolean) => ({
     signalId,
     text,
@@ -119,16 +119,35 @@ test('only open quotations are chosen, the most central first, each sentence onc
     terms: stemsOf(text),
   })
   const surroundings = { items: 9, countOf: () => 9, mean: meanOf(emptySum()) }
-  const titles = quotedTitles(
-    [
-      quotation('a', 'The invoice export is slow', true),
-      quotation('b', 'The invoice export crashes', false),
-      quotation('c', 'The export crashes', true),
-      quotation('d', 'the export crashes.', true),
-    ],
-    surroundings,
-  )
-  expect(titles.map(({ title }) => title)).toEqual(['The export crashes', 'The invoice export is slow'])
+  const titlesOf = (words: string, ...texts: readonly [string, boolean][]) =>
+    quotedTitles(
+      texts.map(([text, isOpen], place) => quotation(`${place}`, text, isOpen)),
+      words,
+      surroundings,
+    ).map(({ title }) => title)
+
+  test('only open ones are chosen, the most central first, each sentence once', () => {
+    const titles = titlesOf(
+      'export · crashes',
+      ['The invoice export is slow', true],
+      ['The invoice export crashes', false],
+      ['The export crashes', true],
+      ['the export crashes.', true],
+    )
+    expect(titles).toEqual(['The export crashes', 'The invoice export is slow'])
+  })
+
+  test('those without a word that tells the theme from others are left out', () => {
+    expect(
+      titlesOf('export', ['My browser shows nothing', true], ['The export shows nothing', true]),
+    ).toEqual(['The export shows nothing'])
+    expect(titlesOf('Problems', ['My browser shows nothing', true])).toEqual(['My browser shows nothing'])
+  })
+
+  test('those that go on from another sentence come last', () => {
+    const titles = titlesOf('export · crashes', ['but the export crashes', true], ['Invoice export', true])
+    expect(titles).toEqual(['Invoice export', 'but the export crashes'])
+  })
 })
 
 describe('a sentence', () => {
