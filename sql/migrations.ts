@@ -77,6 +77,7 @@ import themeVectors from './migrations/0110_theme_vectors.sql' with { type: 'tex
 import themeQuotations from './migrations/0111_theme_quotations.sql' with { type: 'text' }
 import searchWords from './migrations/0113_search_words.sql' with { type: 'text' }
 import searchWordsIndexes from './migrations/0114_search_words_indexes.sql' with { type: 'text' }
+import searchVectors from './migrations/0115_search_vectors.sql' with { type: 'text' }
 import sessionTimes from './migrations/0117_session_times.sql' with { type: 'text' }
 import sessionBegan from './migrations/0118_session_began.sql' with { type: 'text' }
 import eventOrigins from './migrations/0123_event_origins.sql' with { type: 'text' }
@@ -160,6 +161,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 111, name: 'theme_quotations', source: themeQuotations },
   { number: 113, name: 'search_words', source: searchWords },
   { number: 114, name: 'search_words_indexes', source: searchWordsIndexes },
+  { number: 115, name: 'search_vectors', source: searchVectors },
   { number: 117, name: 'session_times', source: sessionTimes },
   { number: 118, name: 'session_began', source: sessionBegan },
   { number: 123, name: 'event_origins', source: eventOrigins },

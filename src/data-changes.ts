@@ -4,6 +4,7 @@ import type { MaintenanceTask } from './actors/types.ts'
 import { usageChange } from './agents/applications/usage.ts'
 import { sessionPeopleChange } from './agents/sessions/people.ts'
 import { sessionTimesChange } from './agents/sessions/times.ts'
+import type { TextWork } from './analyze/text-work.ts'
 import type { Deps } from './container.ts'
 import { INSIGHT_CHANGES } from './findings/backfill.ts'
 import { COUNT_CHANGES } from './insight/counts/backfill.ts'
@@ -18,11 +19,11 @@ import { deliveryActors } from './webhooks/maintenance.ts'
 import { weeklyMailActors } from './weekly-mail/service.ts'
 
 /** A feature exports its change from its store. A change stays here until every supported older version has run it. */
-const createDataChanges = (): readonly DataChange[] => [
+const createDataChanges = (textWork: TextWork): readonly DataChange[] => [
   sessionPeopleChange,
   sessionTimesChange,
   participantTimeChange,
-  ...createSearchChanges(),
+  ...createSearchChanges(textWork),
   recordingNamesChange,
   transcriptWordsChange,
   ...INSIGHT_CHANGES,
@@ -36,8 +37,8 @@ const createDataChanges = (): readonly DataChange[] => [
 
 /** Looks every minute for a change that is not finished, and runs it. */
 export function dataChangeMaintenance(
-  { sql, newId, log }: Pick<Deps, 'sql' | 'newId' | 'log'>,
-  changes: readonly DataChange[] = createDataChanges(),
+  { sql, newId, log, textWork }: Pick<Deps, 'sql' | 'newId' | 'log' | 'textWork'>,
+  changes: readonly DataChange[] = createDataChanges(textWork),
 ): readonly MaintenanceTask[] {
   const runner = newId()
   return changes.map((change) => ({

@@ -53,7 +53,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   projects: ['project', 'project_session'],
   quotas: ['usage_change', 'usage_count'],
   recordings: ['recording', 'recording_folder', 'recording_participant'],
-  search: ['search_configuration', 'search_passage'],
+  search: ['search_configuration', 'search_passage', 'search_vector'],
   'sign-in': ['sign_in_request'],
   themes: ['theme', 'theme_change', 'theme_day', 'theme_item', 'theme_progress', 'theme_term'],
   transcripts: ['transcript_search', 'transcript_utterance'],

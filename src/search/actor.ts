@@ -1,6 +1,6 @@
 /**
  * The actors that make what was said searchable, after the turn or the request that stored it. Each reads texts, has their language
- * detected outside of any transaction, and replaces the passages.
+ * detected and their vectors computed outside of any transaction, and replaces the passages.
  *
  * Sessions share turns: one read, one text job for each organization, one write.
  */
@@ -15,8 +15,17 @@ import {
 import type { TextWork } from '../analyze/text-work.ts'
 import type { Deps } from '../container.ts'
 import { passageMessages } from '../messages/passage.ts'
-import { recordSamples, samplesOf, textsOf, writeMessages, writeRecords, writeSpeech } from './indexing.ts'
-import { languageSample } from './passage.rules.ts'
+import {
+  recordSamples,
+  recordTexts,
+  samplesOf,
+  textsOf,
+  writeMessages,
+  writeRecords,
+  writeSpeech,
+} from './indexing.ts'
+import { type Meaning, meaningsOf } from './meaning.ts'
+import { languageSample, speechPassages } from './passage.rules.ts'
 import { lockRecords, readMessages, readSpeech } from './passages.store.ts'
 
 /** Messages that a turn reads of one session, and of all sessions. They bound the memory of a turn. */
@@ -49,14 +58,23 @@ async function indexSessions(textWork: TextWork, turn: GroupTurn): Promise<void>
   const samples = samplesOf(messages)
   const organizations = new Map(turn.messages.map(({ id }, n) => [id, turn.organizations[n] ?? '']))
   const languages = new Map<string, string | null>()
+  const meanings = new Map<string, Meaning>()
   const groups = Map.groupBy(samples, ([id]) => organizations.get(id) ?? '')
   for (const [organization, group] of groups) {
     const texts = group.map(([, text]) => text)
     const found = await textWork.run('languages', texts, turn.signal, organization)
     for (const [index, [id]] of group.entries()) languages.set(id, found[index] ?? null)
+    const said = messages.filter(({ sessionId }) => organizations.get(sessionId) === organization)
+    const own = await meaningsOf(
+      textWork,
+      said.map(({ text }) => text),
+      turn.signal,
+      organization,
+    )
+    for (const [text, meaning] of own) meanings.set(text, meaning)
   }
   await turn.finish(async (tx, send) => {
-    await writeMessages(tx, messages, languages)
+    await writeMessages(tx, messages, languages, meanings)
     await send(
       ranges.flatMap((range) => {
         const own = messages.filter(({ sessionId, isLate }) => sessionId === range.sessionId && !isLate)
@@ -82,7 +100,9 @@ async function indexRecording(textWork: TextWork, turn: LongTurn): Promise<void>
   const speech = await turn.read((tx) => readSpeech(tx, id))
   const sample = languageSample(speech.slice(0, 100).map(({ text }) => text))
   const [language = null] = await textWork.run('languages', [sample], turn.signal, turn.organization)
-  await turn.finish((tx) => writeSpeech(tx, id, language))
+  const texts = speechPassages(speech).map(({ text }) => text)
+  const meanings = await meaningsOf(textWork, texts, turn.signal, turn.organization)
+  await turn.finish((tx) => writeSpeech(tx, id, language, meanings))
 }
 
 async function indexFeedback(
@@ -93,5 +113,6 @@ async function indexFeedback(
   const records = await turn.step((tx) => lockRecords(tx, ids))
   const languages = await textWork.run('languages', recordSamples(records), turn.signal, turn.organization)
   const byId = new Map(records.map(({ id }, index) => [id, languages[index] ?? null]))
-  await turn.finish((tx) => writeRecords(tx, ids, byId))
+  const meanings = await meaningsOf(textWork, recordTexts(records), turn.signal, turn.organization)
+  await turn.finish((tx) => writeRecords(tx, ids, byId, meanings))
 }

@@ -39,18 +39,6 @@ export function unitsOf({ configuration, parts, excluded }: ParsedQuery): Units 
   }
 }
 
-/** Sizes of counts, so that each is a digit of base 36. */
-const SIZES = 35
-const STEP = Math.log(MAX_COUNTED + 1) / SIZES
-
-/** The counts by their sizes, one character each. Later pages weigh by the text of the first. */
-export const sizesOf = (counts: readonly number[]): string =>
-  counts.map((count) => Math.min(SIZES, Math.round(Math.log(count + 1) / STEP)).toString(36)).join('')
-
-/** About the counts of which `sizesOf` has made the text. */
-export const countsOf = (sizes: string): readonly number[] =>
-  [...sizes].map((size) => Math.expm1(Number.parseInt(size, 36) * STEP))
-
 /** How much a unit that so many passages have says about a passage. */
 const rarityOf = (passages: number): number => Math.log(1 + MAX_COUNTED / (passages + 0.5))
 

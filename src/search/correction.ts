@@ -1,8 +1,8 @@
 /** Corrects words that were mistyped. */
 import type { Tx } from '../platform/db/pool.ts'
 import { markOf, type ParsedQuery, withSimilar, wordsIn } from './query.rules.ts'
-import * as store from './search.store.ts'
 import { mayBeMistyped, similarWords } from './similar.rules.ts'
+import * as store from './vocabulary.store.ts'
 
 /** The searches with similar words of the organization in place of unknown ones. Null: there are none. */
 export async function corrected(

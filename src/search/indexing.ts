@@ -1,6 +1,7 @@
 /** Turns what was read into passages, and writes them. The actor and the background change of existing data use it. */
 import { visibleText } from '../agents/events/visibility.ts'
 import type { Tx } from '../platform/db/pool.ts'
+import { type Meanings, meaningKey } from './meaning.ts'
 import {
   configurationOf,
   fieldPassages,
@@ -37,6 +38,7 @@ export async function writeMessages(
   tx: Tx,
   messages: readonly Message[],
   languages: ReadonlyMap<string, string | null>,
+  meanings: Meanings,
 ): Promise<void> {
   const ids = [...new Set(messages.map(({ sessionId }) => sessionId))]
   const erasedAt = new Map((await store.lockSessions(tx, ids)).map((one) => [one.id, one.erasedAt]))
@@ -48,6 +50,7 @@ export async function writeMessages(
     .map(({ sessionId, externalEventId, isCustomer, occurredAt, text }) => ({
       text: indexedText(text),
       configuration: configurationOf(languages.get(sessionId) ?? null),
+      ...meanings.get(meaningKey(text)),
       isCustomer,
       occurredAt,
       sessionId,
@@ -60,17 +63,23 @@ export async function writeMessages(
 export const recordSamples = (records: readonly store.RecordText[]): readonly string[] =>
   records.map(({ fields }) => languageSample(fieldPassages(fields).map(({ text }) => text)))
 
+/** What the records say. */
+export const recordTexts = (records: readonly store.RecordText[]): readonly string[] =>
+  records.flatMap(({ fields }) => fieldPassages(fields).map(({ text }) => text))
+
 /** Replaces the passages of these records. Records that were deleted meanwhile get none. */
 export async function writeRecords(
   tx: Tx,
   ids: readonly number[],
   languages: ReadonlyMap<number, string | null>,
+  meanings: Meanings,
 ): Promise<void> {
   const records = await store.lockRecords(tx, ids)
   const passages = records.flatMap(({ id, fields, displayTs }) =>
     fieldPassages(fields).map(({ place, text }) => ({
       text: indexedText(text),
       configuration: configurationOf(languages.get(id) ?? null),
+      ...meanings.get(meaningKey(text)),
       isCustomer: true,
       occurredAt: displayTs,
       feedbackRecordId: id,
@@ -81,7 +90,12 @@ export async function writeRecords(
 }
 
 /** Replaces the passages of a recording. */
-export async function writeSpeech(tx: Tx, recordingId: string, language: string | null): Promise<void> {
+export async function writeSpeech(
+  tx: Tx,
+  recordingId: string,
+  language: string | null,
+  meanings: Meanings,
+): Promise<void> {
   const recording = await store.lockRecording(tx, recordingId)
   if (recording === null) return
   const utterances = await store.readSpeech(tx, recordingId)
@@ -89,6 +103,7 @@ export async function writeSpeech(tx: Tx, recordingId: string, language: string 
     ...place,
     text: indexedText(text),
     configuration: configurationOf(language),
+    ...meanings.get(meaningKey(text)),
     isCustomer: false,
     occurredAt: recording.occurredAt,
     recordingId,

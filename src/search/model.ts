@@ -9,14 +9,14 @@ import { MAX_QUERY } from './query.rules.ts'
 /** Newest matches that are ranked. */
 export const RANKED = 1_000
 
-/** What the passages of an answer have: all of the words, or any of them. */
-const MATCHES = ['all', 'any'] as const
+/** How the passages of an answer were found: by all of the words, by any of them, or also by meaning. */
+const MATCHES = ['all', 'any', 'meaning'] as const
 export type Match = (typeof MATCHES)[number]
 
 export const SearchQuery = Type.Object({
   ...pageQuery(20, 10),
   q: text(
-    `What to look for: 1 to ${MAX_QUERY} characters. If no passage has all of the words, any of them count. \`"a phrase"\`, \`or\` and \`-word\` work as in web ` +
+    `What to look for: 1 to ${MAX_QUERY} characters. If no passage has all of the words, any of them count, and what means the same. \`"a phrase"\`, \`or\` and \`-word\` work as in web ` +
       'search engines. Other forms of a word count. The last word also matches longer words.',
     { minLength: 1, maxLength: MAX_QUERY },
   ),
@@ -86,7 +86,7 @@ export const FoundPassages = named(
     match: oneOf(
       MATCHES,
       '`all`: the passages have all of the words. `any`: no passage has all of them, and these have some; the rarer a word is in the ' +
-        'organization, the more it counts. More values may follow.',
+        'organization, the more it counts. `meaning`: as `any`, and passages that mean the same in other words. More values may follow.',
     ),
     is_corrected: Type.Boolean({
       description: 'True if nothing matched as written, and these are matches of similar words.',

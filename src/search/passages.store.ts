@@ -86,6 +86,9 @@ export interface NewPassage {
   readonly place?: number
   readonly lastPlace?: number
   readonly startSec?: number
+  /** The nearest centroid and the vector, in base64; absent: no known words. */
+  readonly cell?: number
+  readonly vector?: string
 }
 
 /** Locks sessions until the transaction ends, so that they are neither deleted nor indexed twice at a time. @returns those that exist */
@@ -194,7 +197,14 @@ export async function deleteSpeech(tx: Tx, organizationId: string, recordingId: 
 async function insertPassages(tx: Tx, passages: readonly NewPassage[]): Promise<void> {
   if (passages.length === 0) return
   await tx`
-    with passage as (
+    with given as (
+      select *
+      from json_to_recordset(${JSON.stringify(passages)}::text::json) as p (
+        text text, configuration text, "isCustomer" boolean, "occurredAt" timestamptz, "sessionId" uuid,
+        "externalEventId" text, "feedbackRecordId" bigint, "recordingId" uuid, place int, "lastPlace" int,
+        "startSec" double precision, cell smallint, vector text
+      )
+    ), passage as (
       insert into search_passage (
         organization_id, application_id, session_id, external_event_id, feedback_record_id, recording_id, place, last_place,
         start_sec, is_customer, occurred_at, configuration, document
@@ -202,11 +212,7 @@ async function insertPassages(tx: Tx, passages: readonly NewPassage[]): Promise<
       select
         o.id, s.application_id, p."sessionId", p."externalEventId", p."feedbackRecordId", p."recordingId", p.place,
         p."lastPlace", p."startSec", p."isCustomer", p."occurredAt", c.name, search_document(o.id, c.name::regconfig, p.text)
-      from json_to_recordset(${JSON.stringify(passages)}::text::json) as p (
-        text text, configuration text, "isCustomer" boolean, "occurredAt" timestamptz, "sessionId" uuid,
-        "externalEventId" text, "feedbackRecordId" bigint, "recordingId" uuid, place int, "lastPlace" int,
-        "startSec" double precision
-      )
+      from given p
       left join agent_session s on s.id = p."sessionId"
       left join feedback_record f on f.id = p."feedbackRecordId"
       left join recording r on r.id = p."recordingId"
@@ -224,7 +230,15 @@ async function insertPassages(tx: Tx, passages: readonly NewPassage[]): Promise<
         ) as name
       ) c
       where o.id is not null
-      returning organization_id, configuration
+      returning id, organization_id, configuration, session_id, external_event_id, feedback_record_id, recording_id, place
+    ), vector as (
+      insert into search_vector (passage_id, organization_id, cell, vector)
+      select p.id, p.organization_id, given.cell, decode(given.vector, 'base64')
+      from passage p
+      join given
+        on concat_ws('/', given."sessionId", given."externalEventId", given."feedbackRecordId", given."recordingId", given.place)
+          = concat_ws('/', p.session_id, p.external_event_id, p.feedback_record_id, p.recording_id, p.place)
+      where given.vector is not null
     )
     insert into search_configuration (organization_id, configuration)
     select distinct p.organization_id, p.configuration

@@ -23,7 +23,7 @@ export async function rank(
   const window = {
     ranked: RANKED,
     now: new Date(microseconds / 1_000).toISOString(),
-    after: after === null ? null : ([after[1].split(';')[0] ?? '', after[2]] as const),
+    after: after === null ? null : ([after[1], after[2]] as const),
     limit,
   }
   const ofNewest = await rankNewest(tx, wanted, window)

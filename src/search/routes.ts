@@ -20,7 +20,7 @@ export function searchOperations(search: Search): readonly Operation[] {
         'Finds passages in messages of conversations, feedback records and transcripts that the caller may see. The best come first: by how ' +
         'near the words stand to each other, by age (half as much after 90 days), and what customers said before what agents answered. ' +
         `The newest ${RANKED.toLocaleString('en')} matches are ranked. If nothing matches, similar words are looked for; then passages with any of the words, in ` +
-        'which rare words count more.',
+        'which rare words count more, together with passages that mean the same in other words.',
       access: 'organizationOrUser',
       role: 'viewer',
       reads: { action: 'search.listed' },

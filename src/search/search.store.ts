@@ -9,7 +9,6 @@ import type { Channel } from '../insight/model.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { Unit, Weighted } from './any.rules.ts'
 import { relevance } from './any.store.ts'
-import { MAX_VOCABULARY } from './similar.rules.ts'
 
 export type Fragment = PendingQuery<Row[]>
 
@@ -36,14 +35,9 @@ export function parseTexts(tx: Query, organizationId: string, texts: readonly st
     order by configuration`
 }
 
-export interface Wanted {
+/** What a request asks for, of what the caller may see. */
+export interface Filter {
   readonly organizationId: string
-  /** With marks. */
-  readonly query: string
-  /** With marks, by configuration; for searches that exclude words. Null: `query` is enough. */
-  readonly exact: readonly Unit[] | null
-  /** With marks: what a passage may have of a search for any of the words. Null: it has all of them. */
-  readonly units: readonly Weighted[] | null
   readonly channel: Channel | undefined
   readonly since: string | undefined
   readonly until: string | undefined
@@ -54,6 +48,15 @@ export interface Wanted {
   readonly isOfAgent: boolean
   /** A condition on a recording `r` that names the organization. */
   readonly visible: Fragment
+}
+
+export interface Wanted extends Filter {
+  /** With marks. */
+  readonly query: string
+  /** With marks, by configuration; for searches that exclude words. Null: `query` is enough. */
+  readonly exact: readonly Unit[] | null
+  /** With marks: what a passage may have of a search for any of the words. Null: it has all of them. */
+  readonly units: readonly Weighted[] | null
 }
 
 export interface Window {
@@ -74,6 +77,8 @@ export interface RankedRow {
   /** Matches that the caller may see, one more than are ranked. */
   readonly matches: number
   readonly id: number | null
+  /** Id of the conversation, record or recording. */
+  readonly subject: string | null
   /** As text, with its full precision. */
   readonly score: string | null
 }
@@ -104,28 +109,16 @@ export function rankMatches(tx: Query, wanted: Wanted, window: Window) {
       from search_passage p
       where p.document @@ ${query}::text::tsquery
         and (p.organization_id = ${organizationId}) is true
-        and (${wanted.isOfAgent ? tx`` : tx`p.application_id is null or`} p.application_id = any(array(${wanted.applications})))
         ${exactly(tx, wanted)}
-        ${onChannel(tx, wanted.channel)}
         ${window.weeks === null ? tx`` : inWeeks(tx, window.weeks)}
-        ${wanted.since === undefined ? tx`` : tx`and p.occurred_at >= ${wanted.since}::text::timestamptz`}
-        ${wanted.until === undefined ? tx`` : tx`and p.occurred_at < ${wanted.until}::text::timestamptz`}
+        ${askedFor(tx, wanted)}
       order by p.occurred_at desc, p.id desc
       limit ${window.examined}
     ), visible as materialized (
       -- In the order of the table above.
       select m.*
       from newest m
-      where (
-          m.recording_id is null
-          or exists (
-            select 1
-            from recording r
-            where r.id = m.recording_id
-              and ${wanted.visible}
-          )
-        )
-        ${wanted.personId === undefined ? tx`` : ofPerson(tx, organizationId, wanted.personId)}
+      where ${visible(tx, wanted)}
       limit ${window.ranked + 1}
     ), ranked as (
       select v.id, coalesce(v.session_id::text, v.recording_id::text, v.feedback_record_id::text) as subject,
@@ -137,21 +130,58 @@ export function rankMatches(tx: Query, wanted: Wanted, window: Window) {
       -- The rows are where the same statement has just found them.
       join search_passage p on p.ctid = v.place and p.id = v.id
     ), best as (
-      select distinct on (subject) id, score
+      select distinct on (subject) id, subject, score
       from ranked
       order by subject, score desc, id desc
     )
-    select counted.examined, counted.matches, page.id, page.score::text as score
+    select counted.examined, counted.matches, page.id, page.subject, page.score::text as score
     from (
       select (select count(*) from newest)::int as examined, (select count(*) from visible)::int as matches
     ) as counted
     left join lateral (
-      select best.id, best.score
+      select best.id, best.subject, best.score
       from best
       ${window.after === null ? tx`` : tx`where (best.score, best.id) < (${window.after[0]}::text::float8, ${window.after[1]}::bigint)`}
       order by best.score desc, best.id desc
       limit ${window.limit + 1}
     ) as page on true`
+}
+
+/** What the request asks for of a passage `p`, among the conversations that the caller may see. Begins with `and`. */
+const askedFor = (tx: Query, wanted: Filter): Fragment => tx`
+  and (${wanted.isOfAgent ? tx`` : tx`p.application_id is null or`} p.application_id = any(array(${wanted.applications})))
+  ${onChannel(tx, wanted.channel)}
+  ${wanted.since === undefined ? tx`` : tx`and p.occurred_at >= ${wanted.since}::text::timestamptz`}
+  ${wanted.until === undefined ? tx`` : tx`and p.occurred_at < ${wanted.until}::text::timestamptz`}`
+
+/** Whether the caller may see the recording of a passage `m`, and the person asked for has to do with it. */
+const visible = (tx: Query, { organizationId, visible, personId }: Filter): Fragment => tx`
+  (
+    m.recording_id is null
+    or exists (
+      select 1
+      from recording r
+      where r.id = m.recording_id
+        and ${visible}
+    )
+  )
+  ${personId === undefined ? tx`` : ofPerson(tx, organizationId, personId)}`
+
+/** Those of the passages that the request asks for and the caller may see. @param excluded with marks: what no passage may have */
+export function visibleAmong(tx: Query, wanted: Filter, ids: readonly number[], excluded: readonly Unit[]) {
+  const without = excluded.map(
+    ({ configuration, query }) =>
+      tx`and not (p.configuration = ${configuration} and p.document @@ ${query}::text::tsquery)`,
+  )
+  return tx<{ id: number; subject: string }[]>`
+    select m.id, coalesce(m.session_id::text, m.recording_id::text, m.feedback_record_id::text) as subject
+    from search_passage m
+    join search_passage p on p.id = m.id
+    where m.id = any(${ids as number[]}::bigint[])
+      and (p.organization_id = ${wanted.organizationId}) is true
+      ${without.reduce((all, one) => tx`${all} ${one}`, tx``)}
+      ${askedFor(tx, wanted)}
+      and ${visible(tx, wanted)}`
 }
 
 /** A text in one configuration must not be found by the query of another one that excludes other forms of a word. */
@@ -210,87 +240,3 @@ const ofPerson = (tx: Query, organizationId: string, personId: number): Fragment
       where sp.session_id = m.session_id and sp.organization_id = ${organizationId} and sp.person_id = ${personId}
     )
   )`
-
-/** Of words with their mark, those that no passage of the organization has. */
-export async function unknownWords(
-  tx: Query,
-  organizationId: string,
-  words: readonly string[],
-): Promise<readonly string[]> {
-  const rows = await tx<{ word: string }[]>`
-    select wanted.word
-    from unnest(${words as string[]}::text[]) as wanted (word)
-    where not exists (
-      select 1
-      from search_passage p
-      where p.document @@ array_to_tsvector(array[wanted.word])::text::tsquery
-        and (p.organization_id = ${organizationId}) is true
-    )`
-  return rows.map(({ word }) => word)
-}
-
-/** Passages whose words are compared with a word that was not found: of the newest sessions, recordings and feedback records. */
-const NEWEST = { sessions: 150, messages: 10, recordings: 25, speech: 20, sources: 5, records: 100 } as const
-
-/** The organization's words with their mark, the most frequent first. */
-export async function vocabularyOf(tx: Query, organizationId: string): Promise<readonly string[]> {
-  const rows = await tx<{ word: string }[]>`
-    with subject as materialized (
-      (
-        select s.id as session_id, null::uuid as recording_id, null::bigint as record_id
-        from agent_session s
-        where s.organization_id = ${organizationId}
-        order by s.created_at desc, s.id desc
-        limit ${NEWEST.sessions}
-      ) union all (
-        select null, r.id, null
-        from recording r
-        where r.organization_id = ${organizationId}
-        order by r.created_at desc, r.id desc
-        limit ${NEWEST.recordings}
-      ) union all (
-        select null, null, f.id
-        from (
-          select id
-          from feedback_source
-          where organization_id = ${organizationId}
-          order by created_at desc, id desc
-          limit ${NEWEST.sources}
-        ) source
-        cross join lateral (
-          select id
-          from feedback_record
-          where organization_id = ${organizationId} and feedback_source_id = source.id
-          order by created_at desc, id desc
-          limit ${NEWEST.records}
-        ) f
-      )
-    ), sample as (
-      select p.document
-      from subject
-      cross join lateral (
-        select document from search_passage
-        where organization_id = ${organizationId} and session_id = subject.session_id
-        limit ${NEWEST.messages}
-      ) p
-      union all
-      select p.document
-      from subject
-      cross join lateral (
-        select document from search_passage
-        where organization_id = ${organizationId} and recording_id = subject.recording_id
-        limit ${NEWEST.speech}
-      ) p
-      union all
-      select p.document
-      from subject
-      join search_passage p on p.feedback_record_id = subject.record_id and p.organization_id = ${organizationId}
-    )
-    select word
-    from sample
-    cross join lateral unnest(tsvector_to_array(sample.document)) as word
-    group by word
-    order by count(*) desc, word
-    limit ${MAX_VOCABULARY}`
-  return rows.map(({ word }) => word)
-}

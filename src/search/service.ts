@@ -14,16 +14,17 @@ import { errorCode } from '../platform/db/sqlstate.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { invalid } from '../platform/validation/json.ts'
-import { type FindDeps, type Results, type SearchRequest, search } from './find.ts'
+import { type FindDeps, NOTHING, type Results, type SearchRequest, search } from './find.ts'
 import type { Match } from './model.ts'
 import { parsedOf, type SearchText, searchTextOf, textsOf } from './query.rules.ts'
+import { findRelated, placeOf } from './related.ts'
 import type { Shown } from './results.ts'
 import * as store from './search.store.ts'
 
 export type { Result } from './find.ts'
 export type Search = ReturnType<typeof createSearch>
 
-export interface SearchDeps extends Pick<Deps, 'sql'>, FindDeps {}
+export interface SearchDeps extends Pick<Deps, 'sql' | 'textWork'>, FindDeps {}
 
 /** A question to `passages`. */
 export interface PassagesRequest {
@@ -64,21 +65,31 @@ export function createSearch(deps: SearchDeps, statementMs = STATEMENT_MS) {
       ),
   })
 
-  const run = (viewer: Viewer, request: SearchRequest): Promise<Results> => {
+  const run = (viewer: Viewer, request: SearchRequest, relatedOnly = false): Promise<Results> => {
     const text = textOf(request.query)
-    return queue.run(viewer.organizationId, async () => {
+    const { organizationId } = viewer
+    const byWords = async (tx: Tx) => {
+      // In one round trip.
+      const [, parsed] = await Promise.all([
+        store.prepareSearch(tx, statementMs),
+        store.parseTexts(tx, organizationId, textsOf(text)),
+      ])
+      if (parsed.length === 0) return NOTHING
+      const queries = parsed.map((one) => parsedOf(text, one.configuration, one.queries))
+      const known = queries.filter(({ groups }) => groups.length > 0)
+      return search({ deps, tx, viewer }, request, known, relatedOnly)
+    }
+    return queue.run(organizationId, async () => {
       try {
-        const work = async (tx: Tx) => {
-          // In one round trip.
-          const [, parsed] = await Promise.all([
-            store.prepareSearch(tx, statementMs),
-            store.parseTexts(tx, viewer.organizationId, textsOf(text)),
-          ])
-          const queries = parsed.map((one) => parsedOf(text, one.configuration, one.queries))
-          const known = queries.filter(({ groups }) => groups.length > 0)
-          return search({ deps, tx, viewer }, request, known)
+        const found = await transaction(deps.sql, byWords, 'read only')
+        if (!('any' in found)) return found
+        // No connection waits for the text process.
+        const place = await placeOf(deps.textWork, request.query)
+        const related = async (tx: Tx) => {
+          await store.prepareSearch(tx, statementMs)
+          return findRelated({ deps, tx, viewer }, found, place)
         }
-        return await transaction(deps.sql, work, 'read only')
+        return await transaction(deps.sql, related, 'read only')
       } catch (error) {
         if (errorCode(error) !== '57014') throw error
         const message = 'The search took too long. Use rarer words, more words, or a shorter period.'
@@ -95,13 +106,22 @@ export function createSearch(deps: SearchDeps, statementMs = STATEMENT_MS) {
     search: async (viewer: Viewer, request: SearchRequest): Promise<Results> => run(viewer, request),
 
     /**
-     * The passages that answer a question best, of those that the viewer may see.
+     * The passages that answer a question best, of those that the viewer may see: those that have all of its words come first, and related ones
+     * follow. `match` says how the first were found.
      * @throws AppError 400 if the question has no word; 503 `search_busy`, `search_timed_out`
      */
     async passages(viewer: Viewer, { q, limit, ...filter }: PassagesRequest): Promise<Passages> {
       const query = [...q.slice(0, 2 * MAX_QUESTION)].slice(0, MAX_QUESTION).join('')
-      const { rows, match } = await run(viewer, { ...filter, query, limit, after: null })
-      return { passages: rows.slice(0, limit), match }
+      const request = { ...filter, query, limit, after: null }
+      const { rows, match } = await run(viewer, request)
+      if (match !== 'all' || rows.length >= limit) return { passages: rows.slice(0, limit), match }
+      const related = await run(viewer, request, true)
+      const known = new Set(rows.map(({ channel, id }) => `${channel} ${id}`))
+      const others = related.rows.filter(({ channel, id }) => !known.has(`${channel} ${id}`))
+      return {
+        passages: [...rows, ...others].slice(0, limit),
+        match: rows.length > 0 ? match : related.match,
+      }
     },
   }
 }

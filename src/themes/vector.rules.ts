@@ -5,7 +5,7 @@
  * sums as they are: what all texts of an organization have in common is subtracted when they are compared, because it changes.
  */
 import { DIMENSIONS } from '../analyze/builtin/vectors/format.rules.ts'
-import FIXED from './mean.json'
+import FIXED from '../analyze/builtin/vectors/mean.json'
 
 export { DIMENSIONS }
 /** A vector of length 1 has this length in bytes. */

@@ -125,6 +125,7 @@ import { isFullDate, isRfc3339, toUtc } from '../../src/platform/validation/rfc3
 import { joinLines, trimEndOf, trimOf } from '../../src/platform/validation/trim.ts'
 import { playbackFileName } from '../../src/recordings/playback.rules.ts'
 import { headlineOf, plainLine, toHtml } from '../../src/search/highlight.rules.ts'
+import { meaningText, unpackIds } from '../../src/search/meaning.rules.ts'
 import { indexedText, MAX_PASSAGE } from '../../src/search/passage.rules.ts'
 import { marked, searchTextOf } from '../../src/search/query.rules.ts'
 import { distanceWithin, similarWords } from '../../src/search/similar.rules.ts'
@@ -814,6 +815,10 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     plainLine: { length: MAX_PASSAGE, read: plainLine },
     toHtml: { length: MAX_PASSAGE, starts: ['', '\uE000'], read: toHtml },
   },
+  'search/meaning.rules.ts': {
+    meaningText: { length: HEADER, starts: ['', '-', '"'], read: meaningText },
+    unpackIds: { length: HEADER, read: (text) => unpackIds(text, 100) },
+  },
   'search/passage.rules.ts': { indexedText: { length: EVENT, read: indexedText } },
   'search/query.rules.ts': {
     marked: { length: HEADER, starts: ['', "'"], read: (text) => marked(text, '01890a5d') },
@@ -981,7 +986,9 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   // Pieces that were read, whose texts are bounded.
   'console/page.rules.ts': ['consolePage'],
   // Queries as PostgreSQL writes them, of a text of at most 200 characters.
-  'search/any.rules.ts': ['candidateQueries', 'countsOf', 'sizesOf', 'unitsOf', 'weighed'],
+  'search/any.rules.ts': ['candidateQueries', 'unitsOf', 'weighed'],
+  'search/meaning.rules.ts': ['fused', 'nearOf', 'packIds'],
+  'analyze/builtin/vectors/cells.rules.ts': ['directionFromMean', 'nearestCells'],
   'people/erasure-passes.rules.ts': ['isWaitOver', 'mayNamePerson', 'needsAnotherPass', 'pauseMs'],
   'quotas/quota.rules.ts': ['limitOf', 'roomOf'],
   // They read the story that is in the program.

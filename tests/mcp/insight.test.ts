@@ -124,7 +124,7 @@ async function conversations(bobId: string) {
     ] as const)
       await insertSignal(sql, { organizationId, applicationId, sessionId }, { occurred_at: AT(day), rating })
     made[name] = sessionId
-    await transaction(sql, (tx) => createSearchChanges()[0]!.change(tx, [sessionId]))
+    await transaction(sql, (tx) => createSearchChanges(server.deps.textWork)[0]!.change(tx, [sessionId]))
   }
 }
 

@@ -48,6 +48,7 @@ export const ERASED: Readonly<Record<string, readonly string[]>> = {
 /** Columns that are made again from those above, by actors that the erasure wakes. */
 export const DERIVED: readonly string[] = [
   'search_passage.document',
+  'search_vector.vector',
   'theme.centroid',
   'theme.terms',
   'theme.title',

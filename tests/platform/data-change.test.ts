@@ -1,5 +1,6 @@
 /** Background data changes: they resume after a crash, run in one process at a time, and disturb no other process. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { createTextWorkHere } from '../../src/analyze/text-work.ts'
 import { dataChangeMaintenance } from '../../src/data-changes.ts'
 import { runDataChange, unfinishedDataChanges } from '../../src/platform/db/data-change.ts'
 import { newId } from '../../src/platform/ids.ts'
@@ -93,7 +94,7 @@ describe('a data change', () => {
 
   test('is a maintenance task of the service', async () => {
     const deps = { sql: database.sql, newId, log: createLog('silent', 'test') }
-    const [task, ...others] = dataChangeMaintenance(deps, [doubling])
+    const [task, ...others] = dataChangeMaintenance({ ...deps, textWork: createTextWorkHere() }, [doubling])
     expect(others).toEqual([])
     await task?.run(new AbortController().signal)
     expect(await times()).toEqual([{ times: 1, count: ROWS }])

@@ -164,7 +164,7 @@ describe('the background change', () => {
     await createRecording(key, { transcript: [utterance(0, 1, 0, content)] })
     expect((await searchOf(key, 'eel')).matches).toBe(0)
     const options = { runner: newId(), stopping: new AbortController().signal, pauseRatio: 0 }
-    for (const change of createSearchChanges()) {
+    for (const change of createSearchChanges(server.deps.textWork)) {
       expect(await runDataChange(sql, change, options)).toBe('finished')
       expect(await runDataChange(sql, change, options)).toBe('finished')
     }

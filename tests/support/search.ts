@@ -12,7 +12,7 @@ export interface Found {
     readonly score: number
   }[]
   readonly matches: number
-  readonly match: 'all' | 'any'
+  readonly match: 'all' | 'any' | 'meaning'
   readonly has_more: boolean
   readonly next_cursor: string | null
 }

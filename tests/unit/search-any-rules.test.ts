@@ -1,6 +1,6 @@
 /** Rules of the search for any of the words. */
 import { describe, expect, test } from 'bun:test'
-import { candidateQueries, countsOf, sizesOf, unitsOf, weighed } from '../../src/search/any.rules.ts'
+import { candidateQueries, unitsOf, weighed } from '../../src/search/any.rules.ts'
 
 const parsed = (parts: readonly string[], excluded: readonly string[] = [], configuration = 'english') => ({
   configuration,
@@ -32,15 +32,6 @@ describe('weights', () => {
     expect(a).toBeGreaterThan(3 * b)
     expect(a + b).toBeCloseTo(1)
     expect(c).toBeCloseTo(1)
-  })
-
-  test('sizes have one character, keep the order and differ from the count by an eighth at most', () => {
-    const counts = [0, 1, 2, 10, 100, 1_000, 4_000]
-    expect(sizesOf(counts)).toHaveLength(counts.length)
-    const again = countsOf(sizesOf(counts))
-    for (const [n, count] of counts.entries())
-      expect(Math.abs((again[n] ?? 0) - count)).toBeLessThanOrEqual(count / 8 + 0.5)
-    expect(again.toSorted((a, b) => a - b)).toEqual([...again])
   })
 })
 

@@ -3,6 +3,8 @@ import type { Insight, Subject } from '../insight.ts'
 import { analyzeSubjects, type Scorer } from './analyze.ts'
 import { loadClassifier } from './classifier.ts'
 import { type DetectLanguage, loadLanguage } from './language.ts'
+import { directionFromMean, nearestCells } from './vectors/cells.rules.ts'
+import { loadCentroids } from './vectors/cells.ts'
 import { type Embed, loadEmbed, packVector } from './vectors/vectors.ts'
 
 export interface InsightJobs {
@@ -18,6 +20,17 @@ export interface InsightJobs {
     readonly input: { readonly texts: readonly string[] }
     readonly output: readonly string[]
   }
+  /** Where each text is in the space of vectors, and its nearest `cells`, nearest first; null for a text without known words. */
+  readonly places: {
+    readonly input: { readonly texts: readonly string[]; readonly cells: number }
+    readonly output: readonly (TextPlace | null)[]
+  }
+}
+
+export interface TextPlace {
+  /** The direction from the mean of customers' texts: 256 signed bytes, in base64. */
+  readonly vector: string
+  readonly cells: readonly number[]
 }
 
 type Doers = {
@@ -32,6 +45,7 @@ async function loadScorer(embed: Promise<Embed>): Promise<Scorer> {
 export function createInsightDoers(load: (embed: Promise<Embed>) => Promise<Scorer> = loadScorer): Doers {
   let language: Promise<DetectLanguage> | null = null
   let embed: Promise<Embed> | null = null
+  let centroids: Promise<Int8Array> | null = null
   let scorer: Promise<Scorer | null> | null = null
   // The table is large: both jobs use one.
   const embedder = () => {
@@ -51,6 +65,15 @@ export function createInsightDoers(load: (embed: Promise<Embed>) => Promise<Scor
   return {
     insight,
     insight_background: insight,
+    async places({ texts, cells }) {
+      centroids ??= loadCentroids()
+      const [vectorOf, rows] = await Promise.all([embedder(), centroids])
+      return texts.map((text) => {
+        const direction = directionFromMean(vectorOf(text))
+        if (direction === null) return null
+        return { vector: packVector(direction), cells: nearestCells(direction, rows, cells) }
+      })
+    },
     async embed({ texts }) {
       const vectorOf = await embedder()
       return texts.map((text) => packVector(vectorOf(text)))

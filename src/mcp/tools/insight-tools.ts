@@ -13,7 +13,12 @@ import { MAX_QUERY } from '../../search/query.rules.ts'
 import type { Search } from '../../search/service.ts'
 import { type Tool, tool } from './tool.ts'
 
-const ANY_WORDS = 'No passage has all of these words. These have some of them.'
+/** What to know about passages, by how they were found. */
+const NOTES = {
+  all: null,
+  any: 'No passage has all of these words. These have some of them.',
+  meaning: 'No passage has all of these words. These have some of them, or a similar meaning.',
+} as const
 const MAX_QUOTATIONS = 20
 /** What a coding agent can read. */
 const MAX_GROUPS = 500
@@ -59,7 +64,7 @@ const searchVoice = (search: Search, linkOf: LinkOf) =>
     title: 'Search what customers said',
     description:
       'Finds passages in conversations, feedback records and transcripts, the best first, with the time and a link. If no passage ' +
-      `has all of the words, any of them count, and \`match\` is \`any\`. Other forms of a word count. "a phrase", or, and -word work as in web search engines. The newest ${RANKED.toLocaleString('en')} matches are ` +
+      `has all of the words, any of them count, and what means the same: \`match\` is \`any\` or \`meaning\`. Other forms of a word count. "a phrase", or, and -word work as in web search engines. The newest ${RANKED.toLocaleString('en')} matches are ` +
       'ranked. If nothing matches, similar words are looked for. Use few distinctive words rather than a sentence.',
     changes: false,
     idempotent: true,
@@ -74,7 +79,10 @@ const searchVoice = (search: Search, linkOf: LinkOf) =>
       { additionalProperties: false },
     ),
     output: Type.Object({
-      match: oneOf(['all', 'any'], 'Whether the passages have all of the words, or any of them.'),
+      match: oneOf(
+        ['all', 'any', 'meaning'],
+        'Whether the passages have all of the words, any of them, or also the same meaning in other words.',
+      ),
       note: orNull(Type.String(), 'What to know about the passages.'),
       data: Type.Array(
         Type.Object({
@@ -96,7 +104,7 @@ const searchVoice = (search: Search, linkOf: LinkOf) =>
               const link = linkOf({ channel, id, sourceId: feedbackSourceId })
               return { channel, id, title, text: toText(headline), occurredAt, startSec, link }
             })
-          return { match, note: match === 'any' ? ANY_WORDS : null, data }
+          return { match, note: NOTES[match], data }
         },
       }
     },
