@@ -49,7 +49,8 @@ function ofClassifier(unseen: readonly Unseen[], calibration: Classifier['calibr
 async function ofRules(): Promise<Figures> {
   const analyzer = createBuiltInAnalyzer(createTextWorkHere(), 'rules')
   const figures: Figures = {}
-  for (const { item, insight } of await judgeWith(blindSet(), analyzer, new AbortController().signal)) {
+  const { judged } = await judgeWith(blindSet(), analyzer, new AbortController().signal)
+  for (const { item, insight } of judged) {
     for (const { kind } of insight.findings) {
       const isRight = item.kinds.includes(kind)
       const keys =

@@ -7,7 +7,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { oneOf } from '../platform/validation/schema.ts'
 import { AnalyzerError } from './analyzer-error.ts'
-import { askChat, type ChatOptions } from './chat.ts'
+import { askChat, type ChatOptions, nonceOf } from './chat.ts'
 import {
   type Analyzer,
   type Found,
@@ -19,9 +19,9 @@ import {
   SENTIMENTS,
   type Subject,
 } from './insight.ts'
-import { type Part, partsOf } from './parts.rules.ts'
-import { findQuotation } from './quotation.rules.ts'
-import type { TokenBudget } from './token-budget.ts'
+import { MAX_PART, MIN_PART, type Part, partsOf } from './parts.rules.ts'
+import { findQuotation, MAX_QUOTE } from './quotation.rules.ts'
+import { type TokenBudget, tokensOf } from './token-budget.ts'
 
 /** Least confidence of a finding that counts. */
 const MIN_CONFIDENCE = 0.6
@@ -33,21 +33,25 @@ const VERSION = '1'
 
 const Answer = Type.Object(
   {
-    nonce: Type.String({ description: 'the nonce of the request' }),
+    nonce: Type.String({ description: 'the nonce of the request', longest: 8 }),
     findings: Type.Array(
       Type.Object(
         {
           kind: oneOf(KINDS),
           message: Type.Integer({ description: 'number of the message that is quoted' }),
-          quote: Type.String({ description: '3 to 25 consecutive words, copied exactly' }),
+          quote: Type.String({
+            description: '3 to 25 consecutive words, copied exactly',
+            longest: MAX_QUOTE,
+          }),
           confidence: Type.Number({ description: 'from 0 to 1' }),
         },
         { additionalProperties: false },
       ),
+      { longest: MAX_FINDINGS },
     ),
     outcome: oneOf(OUTCOMES),
     sentiment: oneOf(SENTIMENTS),
-    language: Type.String({ description: 'ISO 639-1 code of the language of the customer' }),
+    language: Type.String({ description: 'ISO 639-1 code of the language of the customer', longest: 8 }),
   },
   { additionalProperties: false },
 )
@@ -81,8 +85,16 @@ export interface ModelServerLimits {
   readonly otherwise: Analyzer
 }
 
+/** A server, and what is known of the context of its model. */
+interface Reader {
+  readonly options: ChatOptions
+  /** Code units of a part that its context has had room for. */
+  maxPart: number
+}
+
 /** @param limits absent: any number of tokens */
 export function createModelServerAnalyzer(options: ChatOptions, limits?: ModelServerLimits): Analyzer {
+  const reader: Reader = { options, maxPart: MAX_PART }
   return {
     name: options.model,
     version: VERSION,
@@ -90,7 +102,7 @@ export function createModelServerAnalyzer(options: ChatOptions, limits?: ModelSe
       const insights: Insight[] = []
       for (const subject of subjects) {
         const within = limits === undefined || organization === undefined ? null : { ...limits, organization }
-        insights.push(await analyzeWithin(options, within, subject, signal))
+        insights.push(await analyzeWithin(reader, within, subject, signal))
       }
       return insights
     },
@@ -98,13 +110,13 @@ export function createModelServerAnalyzer(options: ChatOptions, limits?: ModelSe
 }
 
 async function analyzeWithin(
-  options: ChatOptions,
+  reader: Reader,
   limits: (ModelServerLimits & { readonly organization: string }) | null,
   subject: Subject,
   signal: AbortSignal,
 ): Promise<Insight> {
-  const parts = partsOf(subject)
-  if (limits === null || parts.length === 0) return analyzeParts(options, subject, parts, signal)
+  const parts = partsOf(subject, reader.maxPart)
+  if (limits === null || parts.length === 0) return analyzeFitting(reader, subject, signal)
   const { budget, share, organization, otherwise } = limits
   const taken = parts.reduce((sum, part) => sum + estimateTokens(part), 0)
   if (!(await budget.take(organization, taken, share))) {
@@ -114,18 +126,40 @@ async function analyzeWithin(
   }
   let used = 0
   // A failed subject keeps what was taken for it: nobody knows what the server has spent.
-  const insight = await analyzeParts(options, subject, parts, signal, (tokens) => {
+  const insight = await analyzeFitting(reader, subject, signal, (tokens) => {
     used += tokens
   })
   if (used > 0) await budget.correct(organization, taken, used)
   return insight
 }
 
-/** About the tokens of a request and of an answer of the greatest length. A token has three bytes or more. */
+/**
+ * Reads a subject in parts that fit into the context of the model. A server refuses what is too long before it reads it, which costs nothing.
+ * Then this subject and all later ones have shorter parts, and as many as before at most.
+ */
+async function analyzeFitting(
+  reader: Reader,
+  subject: Subject,
+  signal: AbortSignal,
+  onTokens?: (tokens: number) => void,
+): Promise<Insight> {
+  for (;;) {
+    const { maxPart } = reader
+    try {
+      return await analyzeParts(reader.options, subject, partsOf(subject, maxPart), signal, onTokens)
+    } catch (error) {
+      const isTooLong = error instanceof AnalyzerError && error.isTooLong
+      if (!isTooLong || maxPart <= MIN_PART) throw error
+      // Others may have found out meanwhile.
+      if (reader.maxPart === maxPart) reader.maxPart = Math.floor(maxPart / 2)
+    }
+  }
+}
+
 function estimateTokens({ texts }: Part): number {
   const bytes =
     Buffer.byteLength(INSTRUCTIONS) + texts.reduce((sum, text) => sum + Buffer.byteLength(text) + 40, 0)
-  return Math.ceil(bytes / 3) + MAX_ANSWER_TOKENS
+  return tokensOf(bytes, MAX_ANSWER_TOKENS)
 }
 
 async function analyzeParts(
@@ -161,7 +195,7 @@ async function ask(
   signal: AbortSignal,
   onTokens: ((tokens: number) => void) | undefined,
 ) {
-  const nonce = crypto.randomUUID()
+  const nonce = nonceOf()
   const messages = part.texts.map((text, n) => {
     const number = part.from + n
     return { number, by: said[number]?.own === true ? 'company' : 'customer', text }
@@ -174,7 +208,7 @@ async function ask(
     answer: Answer,
     ...(onTokens ? { onTokens } : {}),
   }
-  const answer = await askChat(options, question, signal, MAX_ANSWER_TOKENS)
+  const answer = await askChat(options, question, signal, { maxTokens: MAX_ANSWER_TOKENS })
   if (answer.nonce !== nonce) throw new AnalyzerError('The analysis server answered another request', true)
   return answer
 }

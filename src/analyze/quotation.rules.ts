@@ -1,7 +1,7 @@
 /** Finds a quotation of a model server in the text that it quotes. Pure, linear. */
 
 /** Longest quotation, in UTF-16 code units. */
-const MAX_QUOTE = 400
+export const MAX_QUOTE = 400
 const MIN_QUOTE = 2
 
 /** Where a quotation stands in a text, in UTF-16 code units. */

@@ -22,6 +22,9 @@ export interface TokenBudget {
   spent(share: number): Promise<readonly string[]>
 }
 
+/** About the tokens of a request of so many bytes and of its answer of the greatest length. A token has three bytes or more. */
+export const tokensOf = (bytes: number, answer: number): number => Math.ceil(bytes / 3) + answer
+
 /** Each organization may use any number of tokens. */
 export const NO_TOKEN_LIMIT: TokenBudget = {
   take: async () => true,

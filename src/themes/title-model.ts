@@ -1,7 +1,7 @@
 /** Asks a model server for the title of a theme: one request, with a few redacted quotations. */
 import { Type } from '@sinclair/typebox'
 import { AnalyzerError } from '../analyze/analyzer-error.ts'
-import { askChat, type ChatOptions } from '../analyze/chat.ts'
+import { askChat, type ChatOptions, nonceOf } from '../analyze/chat.ts'
 import { checkedTitle, type Quotation, redacted } from './title.rules.ts'
 
 const QUOTATIONS = 8
@@ -31,7 +31,7 @@ export async function askTitle(
   otherTitles: readonly string[],
   signal: AbortSignal,
 ): Promise<string | null> {
-  const nonce = crypto.randomUUID()
+  const nonce = nonceOf()
   const data = {
     nonce,
     quotations: quotations.slice(0, QUOTATIONS).map(({ text }) => redacted(text)),
@@ -39,7 +39,9 @@ export async function askTitle(
   }
   const question = { name: 'theme_title', instructions: INSTRUCTIONS, data, answer: Answer }
   try {
-    const answer = await askChat({ timeout: TIMEOUT_MS, ...options }, question, signal, MAX_ANSWER_TOKENS)
+    const answer = await askChat({ timeout: TIMEOUT_MS, ...options }, question, signal, {
+      maxTokens: MAX_ANSWER_TOKENS,
+    })
     return answer.nonce === nonce ? checkedTitle(answer.title, quotations) : null
   } catch (error) {
     if (error instanceof AnalyzerError) return null

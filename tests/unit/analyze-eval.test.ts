@@ -15,6 +15,7 @@ import { type Insight, KINDS, type Kind } from '../../src/analyze/insight.ts'
 import { UsageError } from '../../src/cli/command.ts'
 import { analyzeCommands } from '../../src/cli/commands/analyze.ts'
 import { CHANNELS } from '../../src/insight/model.ts'
+import { startFakeChat } from '../support/fake-chat.ts'
 import { textWorkHere } from '../support/text-work.ts'
 
 describe('the lower bound', () => {
@@ -147,9 +148,13 @@ describe('earshot analyze eval', () => {
   ]
   writeFileSync(path, items.map((one) => JSON.stringify(one)).join('\n'))
 
-  const run = (rest: readonly string[], flags: Readonly<Record<string, string>> = {}) =>
+  const run = (
+    rest: readonly string[],
+    flags: Readonly<Record<string, string>> = {},
+    env: Readonly<Record<string, string>> = {},
+  ) =>
     command?.run({
-      env: {},
+      env,
       json: false,
       rest,
       arg: () => '',
@@ -164,6 +169,40 @@ describe('earshot analyze eval', () => {
     expect(plain?.lines.join('\n')).not.toContain('missed praise')
     const errors = await run([path], { errors: '' })
     expect(errors?.lines.join('\n')).toContain('b: missed praise')
+  })
+
+  test('compares the built-in analyser with the model server, and says what the server did not read', async () => {
+    const chat = startFakeChat()
+    chat.respond('insight', (_, { nonce, messages }) => {
+      if (messages[0]?.text.includes('colour')) return new Response('SECRET', { status: 500 })
+      const findings = [{ kind: 'bug_report', message: 0, quote: messages[0]!.text, confidence: 0.9 }]
+      return chat.completion({
+        nonce,
+        findings,
+        outcome: 'unresolved',
+        sentiment: 'negative',
+        language: 'en',
+      })
+    })
+    const env = { ANALYZE_URL: chat.url, ANALYZE_MODEL: 'small' }
+    const both = await run([path], { engine: 'both' }, env)
+    expect(both?.json).toMatchObject({
+      engines: [
+        { engine: expect.stringMatching(/^builtin /), items: 2, failures: [] },
+        {
+          engine: expect.stringMatching(/^small /),
+          items: 1,
+          found: { all: { right: 1, wrong: 0, missed: 0 } },
+          failures: [{ items: 1, message: 'The analysis server answered 500' }],
+        },
+      ],
+    })
+    expect(both?.failed).toBe(true)
+    expect(both?.lines.join('\n')).toContain('not read: 1 items. The analysis server answered 500')
+    expect((await run([path], { engine: 'model' }, env))?.json).toMatchObject({ items: 1 })
+    await chat.stop()
+    const missing = await run([path], { engine: 'model' })?.catch((error: unknown) => error)
+    expect(missing).toBeInstanceOf(UsageError)
   })
 
   test('refuses a wrong number, engine or file', async () => {
@@ -182,7 +221,7 @@ describe('earshot analyze eval', () => {
 test('on the invented sets, what is shown is right, and hardly a failed conversation is called resolved', async () => {
   const analyzer = createBuiltInAnalyzer(textWorkHere)
   expect(figures.version).toBe(analyzer.version)
-  const judged = await judge(blindSet(), analyzer, new AbortController().signal)
+  const { judged } = await judge(blindSet(), analyzer, new AbortController().signal)
   const { shown } = evaluationOf(judged, 'builtin')
   const outcomes = outcomeFigures(shown)
   expect(outcomes.right / outcomes.all).toBeGreaterThanOrEqual(0.7)

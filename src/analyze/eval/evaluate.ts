@@ -1,6 +1,7 @@
 /** Runs an analyser over labelled items. */
+import { AnalyzerError } from '../analyzer-error.ts'
 import { isShown } from '../gate.rules.ts'
-import type { Analyzer, Insight } from '../insight.ts'
+import type { Analyzer } from '../insight.ts'
 import type { Item } from './items.ts'
 import type { Evaluation } from './report.ts'
 import { type Judged, precisionOf, score } from './score.rules.ts'
@@ -8,19 +9,32 @@ import { type Judged, precisionOf, score } from './score.rules.ts'
 /** Items of one call of the analyser. */
 const BATCH = 50
 
+export interface Judgements {
+  readonly judged: readonly Judged[]
+  /** Why items were not read, and how many. Only a model server fails to read. */
+  readonly failures: readonly { readonly message: string; readonly items: number }[]
+}
+
+/** @param together items of one call. Of a call that fails, none is judged */
 export async function judge(
   items: readonly Item[],
   analyzer: Pick<Analyzer, 'analyze'>,
   signal: AbortSignal,
-): Promise<readonly Judged[]> {
-  const insights: Insight[] = []
-  for (let start = 0; start < items.length; start += BATCH) {
-    insights.push(...(await analyzer.analyze(items.slice(start, start + BATCH), signal)))
+  together = BATCH,
+): Promise<Judgements> {
+  const judged: Judged[] = []
+  const failures = new Map<string, number>()
+  for (let start = 0; start < items.length; start += together) {
+    const some = items.slice(start, start + together)
+    try {
+      const insights = await analyzer.analyze(some, signal)
+      for (const [index, insight] of insights.entries()) judged.push({ item: some[index]!, insight })
+    } catch (error) {
+      if (!(error instanceof AnalyzerError)) throw error
+      failures.set(error.message, (failures.get(error.message) ?? 0) + some.length)
+    }
   }
-  return items.flatMap((item, index) => {
-    const insight = insights[index]
-    return insight === undefined ? [] : [{ item, insight }]
-  })
+  return { judged, failures: [...failures].map(([message, count]) => ({ message, items: count })) }
 }
 
 export function evaluationOf(judged: readonly Judged[], engine: string): Evaluation {

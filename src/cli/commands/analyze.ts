@@ -1,5 +1,7 @@
 /** Measures the analysers. */
-import { type Command, type Input, UsageError } from '../command.ts'
+import type { Item } from '../../analyze/eval/items.ts'
+import type { Analyzer } from '../../analyze/insight.ts'
+import { type Command, type Input, type Output, UsageError } from '../command.ts'
 
 const DEFAULT_MIN_PRECISION = 0
 
@@ -12,7 +14,11 @@ export const analyzeCommands: readonly Command[] = [
     summary:
       'Measure an analyser with labelled items: the shipped ones, or a file with one JSON object a line',
     flags: {
-      engine: { value: 'builtin or model', summary: 'the analyser (default builtin)' },
+      engine: {
+        value: 'builtin, model or both',
+        summary:
+          'the analyser (default builtin); `model` is the server in ANALYZE_URL, which reads every item',
+      },
       'min-precision': {
         value: 'number',
         summary: 'exit with 1 if what is shown, or a kind of it, is right less often (0 to 1)',
@@ -21,20 +27,45 @@ export const analyzeCommands: readonly Command[] = [
     },
     async run(input) {
       const minPrecision = partOf(input.flag('min-precision'))
-      const [items, analyzer] = await Promise.all([itemsOf(input), analyzerOf(input)])
-      const { errorsOf, evaluationOf, judge, reaches } = await import('../../analyze/eval/evaluate.ts')
-      const { jsonOf, linesOf } = await import('../../analyze/eval/report.ts')
-      const judged = await judge(items, analyzer, new AbortController().signal)
-      const evaluation = evaluationOf(judged, `${analyzer.name} ${analyzer.version}`)
-      const errors = input.has('errors') ? errorsOf(judged) : []
+      const [items, analyzers] = await Promise.all([itemsOf(input), analyzersOf(input)])
+      const reports: Report[] = []
+      for (const analyzer of analyzers) reports.push(await measure(input, items, analyzer, minPrecision))
+      const [first, second] = reports
       return {
-        json: { ...jsonOf(evaluation), ...(input.has('errors') ? { errors } : {}) },
-        lines: [...linesOf(evaluation), ...errors],
-        failed: !reaches(evaluation, minPrecision),
+        json: second === undefined ? (first?.json ?? {}) : { engines: reports.map(({ json }) => json) },
+        lines: reports.flatMap(({ lines }, n) => (n === 0 ? lines : ['', ...lines])),
+        failed: reports.some(({ failed }) => failed),
       }
     },
   },
 ]
+
+type Report = Required<Output>
+
+async function measure(
+  input: Input,
+  items: readonly Item[],
+  analyzer: Analyzer,
+  minPrecision: number,
+): Promise<Report> {
+  const { NAME } = await import('../../analyze/builtin/version.ts')
+  const { errorsOf, evaluationOf, judge, reaches } = await import('../../analyze/eval/evaluate.ts')
+  const { jsonOf, linesOf } = await import('../../analyze/eval/report.ts')
+  // A server takes one item at a time.
+  const together = analyzer.name === NAME ? undefined : 1
+  const { judged, failures } = await judge(items, analyzer, new AbortController().signal, together)
+  const evaluation = evaluationOf(judged, `${analyzer.name} ${analyzer.version}`)
+  const errors = input.has('errors') ? errorsOf(judged) : []
+  return {
+    json: { ...jsonOf(evaluation), failures, ...(input.has('errors') ? { errors } : {}) },
+    lines: [
+      ...linesOf(evaluation),
+      ...failures.map(({ message, items: count }) => `not read: ${count} items. ${message}`),
+      ...errors,
+    ],
+    failed: failures.length > 0 || !reaches(evaluation, minPrecision),
+  }
+}
 
 function partOf(text: string | undefined): number {
   const value = text === undefined ? DEFAULT_MIN_PRECISION : Number(text)
@@ -55,14 +86,31 @@ async function itemsOf({ rest }: Input) {
   }
 }
 
-async function analyzerOf(input: Input) {
-  const engine = input.flag('engine') ?? 'builtin'
-  if (engine !== 'builtin' && engine !== 'model') throw new UsageError('--engine is builtin or model')
-  if (engine === 'model')
-    throw new UsageError('no model server is configured: set ANALYZE_URL and ANALYZE_MODEL')
+async function analyzersOf({ flag, env }: Input): Promise<readonly Analyzer[]> {
+  const engine = flag('engine') ?? 'builtin'
+  if (!['builtin', 'model', 'both'].includes(engine))
+    throw new UsageError('--engine is builtin, model or both')
+  return [
+    ...(engine === 'model' ? [] : [await builtIn()]),
+    ...(engine === 'builtin' ? [] : [await modelServer(env)]),
+  ]
+}
+
+async function builtIn(): Promise<Analyzer> {
   const [{ createTextWorkHere }, { createBuiltInAnalyzer }] = await Promise.all([
     import('../../analyze/text-work.ts'),
     import('../../analyze/builtin/builtin.ts'),
   ])
   return createBuiltInAnalyzer(createTextWorkHere())
+}
+
+async function modelServer(env: Input['env']): Promise<Analyzer> {
+  const [{ loadConfig }, { createModelServerAnalyzer }] = await Promise.all([
+    import('../../config.ts'),
+    import('../../analyze/model-server.ts'),
+  ])
+  const { analyze } = loadConfig(env)
+  if (analyze === null)
+    throw new UsageError('no model server is configured: set ANALYZE_URL and ANALYZE_MODEL')
+  return createModelServerAnalyzer(analyze)
 }

@@ -4,6 +4,7 @@
  * Neither the request nor the answer appears in an error, because both may contain what customers said.
  */
 import { trimEndOf } from '../validation/trim.ts'
+import { type Refusal, refusalOf } from './openai-refusal.rules.ts'
 import { retryAfterMs } from './retry-after.rules.ts'
 
 export interface OpenAiServer {
@@ -20,6 +21,8 @@ export interface OpenAiRequest {
   readonly timeoutMs: number
   /** Size limit of the answer. */
   readonly maxBytes: number
+  /** Words that the caller looks for in a refusal, such as names of parameters. */
+  readonly words?: readonly string[]
 }
 
 /** A failed request. The message continues "The server …". */
@@ -34,6 +37,8 @@ export class OpenAiError extends Error {
     /** From `Retry-After`; null if the server named none. */
     readonly retryAfterMs: number | null = null,
     options?: ErrorOptions,
+    /** Why the server refused the request, if the status may mean that it did; otherwise null. */
+    readonly refusal: Refusal | null = null,
   ) {
     super(message, options)
   }
@@ -42,7 +47,7 @@ export class OpenAiError extends Error {
 /** @returns the text of the answer @throws OpenAiError; the reason of the signal */
 export async function postToOpenAi(
   { url, apiKey }: OpenAiServer,
-  { path, body, timeoutMs, maxBytes }: OpenAiRequest,
+  { path, body, timeoutMs, maxBytes, words = [] }: OpenAiRequest,
   signal: AbortSignal,
 ): Promise<string> {
   const isForm = body instanceof FormData
@@ -59,16 +64,33 @@ export async function postToOpenAi(
       redirect: 'error',
     })
     if (response.ok) return await readText(response, maxBytes)
-    await response.body?.cancel()
     const { status, headers } = response
+    const refusal = REFUSALS.has(status) ? refusalOf(status, await beginningOf(response), words) : null
+    await response.body?.cancel().catch(() => {})
     const pauseMs = retryAfterMs(headers.get('retry-after'), new Date())
-    throw new OpenAiError(`answered ${status}`, 'refused', status, pauseMs)
+    throw new OpenAiError(`answered ${status}`, 'refused', status, pauseMs, {}, refusal)
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof OpenAiError) throw error
     const message = 'could not be reached or did not answer in time'
     throw new OpenAiError(message, 'unreachable', null, null, { cause: error })
   }
+}
+
+/** The request itself is refused. Servers that fail while they validate a request answer 500 (llama-cpp-python). */
+const REFUSALS: ReadonlySet<number> = new Set([400, 413, 422, 500, 501])
+const MAX_REFUSAL_BYTES = 8 * 1024
+
+/** What a refusal says first. A server may repeat the request in it. */
+async function beginningOf(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    chunks.push(chunk)
+    bytes += chunk.byteLength
+    if (bytes >= MAX_REFUSAL_BYTES) break
+  }
+  return Buffer.concat(chunks).subarray(0, MAX_REFUSAL_BYTES).toString()
 }
 
 async function readText(response: Response, maxBytes: number): Promise<string> {
