@@ -1,6 +1,6 @@
 /** Wire shapes of the requests of ingestion and their answers (specification, "Agent conversation ingest request"; contract of append). */
 import { type Static, Type } from '@sinclair/typebox'
-import { count, described, named, oneOf, uuid } from '../platform/validation/schema.ts'
+import { count, described, ignoredMembers, named, oneOf, uuid } from '../platform/validation/schema.ts'
 import {
   AppendEvent,
   Context,
@@ -93,6 +93,7 @@ const responseMembers = {
       maximum: Number.MAX_SAFE_INTEGER,
     },
   ),
+  ignored: ignoredMembers,
 }
 
 export const IngestResponse = named('AgentIngestResponse', Type.Object(responseMembers))

@@ -5,6 +5,7 @@ import { momentParameter } from '../http/parameters.ts'
 import { MAX_NAME } from '../platform/validation/names.ts'
 import {
   createdAt,
+  ignoredMembers,
   integerId,
   moment,
   named,
@@ -136,7 +137,10 @@ const createdMembers = {
   external_id: orNull(Type.String(), 'The caller’s identifier; null if none was given.'),
   created_at: createdAt,
 }
-export const CreatedRecord = named('CreatedFeedbackRecord', Type.Object(createdMembers))
+export const CreatedRecord = named(
+  'CreatedFeedbackRecord',
+  Type.Object({ ...createdMembers, ignored: ignoredMembers }),
+)
 export const FeedbackRecord = named(
   'FeedbackRecord',
   Type.Object({

@@ -4,6 +4,7 @@ import { recorded } from '../audit/change.ts'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
 import { integerId, integerIdOf, moment } from '../http/parameters.ts'
+import { createUnknownMembers } from '../platform/validation/unknown-members.ts'
 import {
   CreatedRecord,
   CreateRecord,
@@ -31,6 +32,8 @@ export function recordOperations(feedback: Feedback): readonly Operation[] {
 }
 
 const recordIdOf = (param: (name: string) => string) => integerId(param('feedbackRecordId'), NO_RECORD)
+
+const unknownIn = createUnknownMembers(CreateRecord)
 
 const createRecord = (feedback: Feedback) =>
   operation({
@@ -65,8 +68,14 @@ const createRecord = (feedback: Feedback) =>
     success: { status: 201, description: 'The record, without its fields', schema: CreatedRecord },
     errors: [NO_SOURCE, 'person_not_found', 'external_id_exists'],
     async handler({ principal, param, parsedBody }) {
-      const row = await feedback.createRecord(principal.organizationId, sourceIdOf(param), parsedBody)
-      return created(`${SOURCES}/${row.sourceId}/records/${row.id}`, createdResource(row))
+      let ignored: readonly string[] = []
+      const row = await feedback.createRecord(principal.organizationId, sourceIdOf(param), async () => {
+        const body = await parsedBody()
+        ignored = unknownIn(body)
+        return body
+      })
+      const location = `${SOURCES}/${row.sourceId}/records/${row.id}`
+      return created(location, { ...createdResource(row), ...(ignored.length === 0 ? {} : { ignored }) })
     },
   })
 

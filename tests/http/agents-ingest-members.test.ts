@@ -248,3 +248,57 @@ function existsIn(value: unknown, path: readonly string[]): boolean {
 function readable(path: readonly string[]): string {
   return path.join('.').replaceAll(/\.(\d+)/g, '[$1]')
 }
+
+describe('members without a meaning', () => {
+  const PATHS = '/v3/rest/agent-conversations'
+  const base = (id: string) => ({ agentKey: agent.agentKey, externalSessionId: id })
+  const { externalEventId, type, content } = { ...EVENT, type: 'user_message', content: 'Hi' }
+  const unnumbered = { externalEventId, type, content }
+  const numbered = { ...unnumbered, sequence: 1, revision: 1, occurredAt: '2026-01-02T03:04:05Z' }
+
+  test('are named in the answer of ingest, and the rest is stored', async () => {
+    const { status, body } = await agent.client.post(`${PATHS}/ingest`, {
+      ...base('ignored-1'),
+      participants: [{ externalId: 'ada', name: 'Ada' }],
+      context: { productArea: 'billing', area: 'x', properties: { anything: { goes: 1 } } },
+      metadata: { a: 1 },
+      events: [
+        { ...numbered, content: { any: 'shape' }, role: 'user' },
+        { ...numbered, externalEventId: 'm3', sequence: 2, usage: { inputTokens: 1, cost: 2 } },
+      ],
+    })
+    expect([status, body.acceptedEventCount]).toEqual([200, 2])
+    expect(body.ignored.toSorted()).toEqual(
+      [
+        'participants[0].name',
+        'context.area',
+        'metadata',
+        'events[0].role',
+        'events[1].usage.cost',
+      ].toSorted(),
+    )
+  })
+
+  test('are named in the answer of append, and sequences are among them', async () => {
+    const events = [{ ...unnumbered, sequence: 4 }]
+    const { status, body } = await agent.client.post(`${PATHS}/append`, { ...base('ignored-2'), events })
+    expect([status, body.ignored]).toEqual([200, ['events[0].sequence']])
+  })
+
+  test('are at most 20, with a bounded length each; without any the answer has no such member', async () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 50 }, (_, index) => [`${'x'.repeat(500)}${index}`, 1]),
+    )
+    const events = Array.from({ length: 30 }, (_, at) => ({
+      ...numbered,
+      externalEventId: `n${at}`,
+      sequence: at + 1,
+      ...many,
+    }))
+    const { body } = await agent.client.post(`${PATHS}/ingest`, { ...base('ignored-3'), events })
+    expect(body.ignored).toHaveLength(20)
+    expect(Math.max(...body.ignored.map((path: string) => path.length))).toBeLessThanOrEqual(200)
+    const clean = await agent.client.post(`${PATHS}/ingest`, { ...base('ignored-4'), events: [numbered] })
+    expect(Object.keys(clean.body)).not.toContain('ignored')
+  })
+})

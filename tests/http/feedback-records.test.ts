@@ -17,6 +17,11 @@ beforeAll(async () => {
 afterAll(() => server?.stop())
 
 describe('POST records', () => {
+  test('names members that have no meaning', async () => {
+    const { status, body } = await key.post(records, { fields: [field()], displayTs: '2026-01-02T10:00:00Z' })
+    expect([status, body.ignored]).toEqual([201, ['displayTs']])
+  })
+
   test('201 with exactly the specified members, and Location', async () => {
     const { id: personId } = await putPerson(key, { email: 'ada@example.com' })
     const { status, body, headers } = await key.post(records, {

@@ -29,6 +29,8 @@ export interface PreparedRequest {
    * have placeholders for sequence, revision and absent times, and their fingerprints mean nothing until `numberEvents`.
    */
   readonly timed: readonly boolean[] | null
+  /** Paths of members that were sent and have no meaning; absent: there are none. */
+  readonly ignored?: readonly string[]
 }
 
 /** Sanitises, serialises and hashes a request that passed `checkRequest`. @throws what `spend` throws */

@@ -114,7 +114,9 @@ export function createIngest(deps: IngestDeps, applications: Pick<Applications, 
     let judged = await judgeUnderKnown(principal, readOnce, mode)
     for (let attempt = 1; ; attempt++) {
       try {
-        return await storeWithinQuota({ ...judged.job, receivedAt })
+        const stored = await storeWithinQuota({ ...judged.job, receivedAt })
+        const { ignored } = judged.job.prepared
+        return ignored === undefined ? stored : { ...stored, ignored: [...ignored] }
       } catch (error) {
         if (!(error instanceof StaleApplication)) throw error
         if (attempt === ATTEMPTS) throw unavailable('The application is being changed. Try again shortly.')

@@ -6,7 +6,8 @@ import { parseBounded } from '../../http/parse-body.ts'
 import { join, sizeOf } from '../../platform/concurrency/parts.ts'
 import { dataOfError, type ErrorData, type Spend, type Work } from '../../platform/concurrency/work.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { IngestRequest } from '../request-model.ts'
+import { createUnknownMembers } from '../../platform/validation/unknown-members.ts'
+import { AppendRequest, IngestRequest } from '../request-model.ts'
 import { type Bodies, withIds } from './append.rules.ts'
 import {
   bodiesOf,
@@ -21,6 +22,11 @@ import { checkRequest, parseAppendRequest, parseRequest } from './request.rules.
 
 /** `append`: the service numbers the events of the request. `ingest`: the caller has numbered them. */
 export type IngestMode = 'ingest' | 'append'
+
+const UNKNOWN = {
+  ingest: createUnknownMembers(IngestRequest),
+  append: createUnknownMembers(AppendRequest),
+} as const
 
 interface IngestInput extends SettingsVersion {
   /** The body as sent. */
@@ -52,7 +58,9 @@ export function createIngestWork(): IngestWork {
       const { request, sent, timed } = read(input, value)
       checkRequest(request, sizeOf(input.parts), sent)
       const redactor = redactors.get(input.applicationId, input)
-      return { prepared: prepare(request, input.settings, redactor, spend, timed) }
+      const prepared = prepare(request, input.settings, redactor, spend, timed)
+      const ignored = UNKNOWN[input.mode](value)
+      return { prepared: ignored.length === 0 ? prepared : { ...prepared, ignored } }
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       return { refusal: dataOfError(error) }

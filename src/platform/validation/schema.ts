@@ -7,6 +7,7 @@
  * - `$id` is its name among the component schemas. Two different schemas must not have the same name.
  */
 import { type SchemaOptions, type StringOptions, type TSchema, Type } from '@sinclair/typebox'
+import { MAX_IGNORED } from './unknown-members.ts'
 
 export interface OwnKeywords {
   readonly words?: string
@@ -70,3 +71,14 @@ export const trimmedText = (description: string, maxLength: number) =>
 /** The time of a creation or change, in UTC. */
 export const createdAt = moment('When it was created, in UTC.')
 export const updatedAt = moment('When it was changed last, in UTC.')
+
+/** Of the answer to a request in which members without a meaning are ignored; see unknown-members.ts. */
+export const ignoredMembers = Type.Optional(
+  Type.Array(Type.String(), {
+    maxItems: MAX_IGNORED,
+    description:
+      `Members of the request that have no meaning here, such as \`participants[0].name\`: at most ${MAX_IGNORED}. Absent where ` +
+      'there are none.',
+    examples: [['participants[0].name']],
+  }),
+)
