@@ -3,6 +3,7 @@ import { administrationOperations } from './administration/routes.ts'
 import { applicationOperations } from './agents/applications/routes.ts'
 import { ingestOperations } from './agents/ingest/routes.ts'
 import { conversationOperations } from './agents/reads/routes.ts'
+import { askOperations } from './ask/routes.ts'
 import { assistantOperations } from './assistant/routes.ts'
 import { createAssistant } from './assistant/service.ts'
 import { auditOperations } from './audit/routes.ts'
@@ -67,6 +68,7 @@ export function operationsOf(deps: Deps, services: Services): readonly Operation
     conversations,
     verdicts,
     search,
+    ask,
     insight,
     eventStream,
     members,
@@ -98,6 +100,7 @@ export function operationsOf(deps: Deps, services: Services): readonly Operation
     ...timelineOperations(timeline),
     ...insightOperations(insight),
     ...searchOperations(search),
+    ...askOperations(ask),
     ...themeOperations(createThemes({ ...deps, folders, conversations })),
     ...eventStreamOperations(eventStream, readmission(deps, identity)),
     ...importSourceOperations(createImportSources(deps), applications),

@@ -6,6 +6,7 @@ import { createIngest } from './agents/ingest/service.ts'
 import { createConversations } from './agents/reads/service.ts'
 import { movePeopleOfSessions } from './agents/sessions/people.ts'
 import { createAnalyzer } from './analyze/create.ts'
+import { createAsk } from './ask/service.ts'
 import { createReadWork } from './coding-sessions/read.ts'
 import { createCodingSessions } from './coding-sessions/service.ts'
 import { createSessionUploads } from './coding-sessions/uploads.ts'
@@ -54,6 +55,7 @@ export function createServices(deps: Deps) {
     analyzer: createAnalyzer(deps),
   })
   const search = createSearch({ ...deps, folders, conversations })
+  const ask = createAsk({ ...deps, search })
   const insight = createInsight({ ...deps, folders, conversations })
   const eventStream = createEventStream({ ...deps, folders, conversations })
   const members = createMembers({ ...deps, identity, privateContent: folders.privateContent })
@@ -83,6 +85,7 @@ export function createServices(deps: Deps) {
     conversations,
     verdicts,
     search,
+    ask,
     insight,
     eventStream,
     members,

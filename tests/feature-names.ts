@@ -32,6 +32,12 @@ export const ORDINARY_WORDS: readonly OrdinaryWord[] = [
     path: 'src/platform/',
     reason: 'Media types, and the folder and signature of stored files.',
   },
+  {
+    name: 'ask',
+    path: 'src/platform/',
+    reason: 'To ask a part of the service, such as a database, how it is.',
+  },
+  { name: 'ask', path: 'src/actors/', reason: 'What a sweep asks the table for.' },
   { name: 'findings', path: 'src/platform/validation/', reason: 'What a validation found.' },
   { name: 'content', path: 'src/platform/', reason: 'Headers such as Content-Type, and bytes to store.' },
   { name: 'folder', path: 'src/platform/', reason: 'Folders of the file system.' },

@@ -1,5 +1,6 @@
 /** The tools of coding agents: which there are, who serves them, and what is deleted after a while. */
 import type { MaintenanceTask } from '../actors/types.ts'
+import type { Ask } from '../ask/service.ts'
 import type { Deps } from '../container.ts'
 import type { Insight } from '../insight/service.ts'
 import type { Timeline } from '../insight/timeline/service.ts'
@@ -7,6 +8,7 @@ import type { Projects } from '../projects/service.ts'
 import type { Search } from '../search/service.ts'
 import { createLegacySessions, deleteExpired } from './legacy/sessions.ts'
 import type { Serving } from './serving.ts'
+import { askTool } from './tools/ask-tool.ts'
 import { insightTools } from './tools/insight-tools.ts'
 import { projectTools } from './tools/project-tools.ts'
 import { type SessionToolsDeps, sessionTools } from './tools/session-tools.ts'
@@ -25,6 +27,7 @@ export interface ToolsDeps extends Pick<Deps, 'sql' | 'log' | 'config'> {
   readonly insight: Insight
   readonly timeline: Timeline
   readonly search: Search
+  readonly ask: Ask
   readonly codingSessions: SessionToolsDeps['sessions']
   readonly sessionUploads: SessionToolsDeps['uploads']
 }
@@ -36,12 +39,14 @@ export function createTools({
   insight,
   timeline,
   search,
+  ask,
   ...deps
 }: ToolsDeps): Tools {
   const tools = [
     ...projectTools(projects),
     ...sessionTools({ sessions: codingSessions, uploads: sessionUploads }),
     ...insightTools({ insight, search }, deps.config.publicBaseUrl),
+    askTool(ask, deps.config.publicBaseUrl),
     timelineTool(timeline, deps.config.publicBaseUrl),
   ]
   const sessions = createLegacySessions(deps)

@@ -38,6 +38,8 @@ export interface ToolRequest {
 export interface Serving {
   /** Whether the body calls a tool that changes something. */
   changes(body: unknown): boolean
+  /** Whether the body calls a tool that may wait for a model server. */
+  isSlow(body: unknown): boolean
   serve(call: ToolRequest): Promise<Response>
   /** Ends streams that clients hold open. */
   close(): Promise<void>
@@ -45,6 +47,7 @@ export interface Serving {
 
 export async function createServing({ config, sql, tools, sessions, log }: ServingParts): Promise<Serving> {
   const changing = new Set(tools.filter((tool) => tool.changes).map(({ name }) => name))
+  const slow = new Set(tools.filter((tool) => tool.isSlow === true).map(({ name }) => name))
   const createServer = createServers({ tools, log, approvals: await createApprovals({ config, sql }) })
   const current = createMcpHandler(({ authInfo }) => createServer(authInfo?.extra as unknown as Caller), {
     legacy: 'reject',
@@ -53,15 +56,17 @@ export async function createServing({ config, sql, tools, sessions, log }: Servi
     onerror: (error) => log.debug({ err: error }, 'refused a request to the tools'),
   })
   const legacy = createLegacyServing(sessions)
-  const changes = (body: unknown) =>
+  const calls = (body: unknown, names: ReadonlySet<string>) =>
     (Array.isArray(body) ? body : [body]).some(
       (message) =>
         isJSONRPCRequest(message) &&
         message.method === 'tools/call' &&
-        changing.has(String((message.params as Record<string, unknown> | undefined)?.name)),
+        names.has(String((message.params as Record<string, unknown> | undefined)?.name)),
     )
+  const changes = (body: unknown) => calls(body, changing)
   return {
     changes,
+    isSlow: (body) => calls(body, slow),
     close: () => current.close(),
     async serve({ request: sent, body, principal, requestId, asks }) {
       const request = acceptingBoth(sent)

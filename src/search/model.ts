@@ -10,7 +10,7 @@ import { MAX_QUERY } from './query.rules.ts'
 export const RANKED = 1_000
 
 /** How the passages of an answer were found: by all of the words, by any of them, or also by meaning. */
-const MATCHES = ['all', 'any', 'meaning'] as const
+export const MATCHES = ['all', 'any', 'meaning'] as const
 export type Match = (typeof MATCHES)[number]
 
 export const SearchQuery = Type.Object({

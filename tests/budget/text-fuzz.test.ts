@@ -30,6 +30,7 @@ import { findQuotation } from '../../src/analyze/quotation.rules.ts'
 import { pickSentences } from '../../src/analyze/sentences.ts'
 import { splitAll, splitSentences } from '../../src/analyze/split.ts'
 import { abridge, boundTokens, MAX_TEXT, quote, textOf } from '../../src/analyze/text.ts'
+import { quotedSentences } from '../../src/ask/answer.rules.ts'
 import { passageOf } from '../../src/assistant/passage.rules.ts'
 import { toSections } from '../../src/assistant/sections.rules.ts'
 import { termsOf } from '../../src/assistant/terms.rules.ts'
@@ -106,6 +107,7 @@ import { splitCommandLine } from '../../src/platform/lifecycle/command-line.ts'
 import { oneLine } from '../../src/platform/lifecycle/start-error.ts'
 import { fillHtml, fillText, textAsHtml } from '../../src/platform/mail/template.ts'
 import { chooseCoding, codingOfBody, gzipLayers } from '../../src/platform/net/content-coding.rules.ts'
+import { refusalOf } from '../../src/platform/net/openai-refusal.rules.ts'
 import { createOutboundPolicy, isPublicAddress } from '../../src/platform/net/outbound-url.ts'
 import { retryAfterMs, retryAfterSeconds } from '../../src/platform/net/retry-after.rules.ts'
 import { contentDisposition } from '../../src/platform/storage/disposition.ts'
@@ -359,6 +361,19 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
         for (const { masked } of readSubject(conversationOf(text)).messages) isRepeat(masked)
       },
     },
+  },
+  'ask/answer.rules.ts': {
+    quotedSentences: {
+      length: 64 * 1024,
+      read: (text) =>
+        quotedSentences(
+          Array.from({ length: 8 }, () => ({ text, quotes: [{ passage: 1, words: text.slice(0, 300) }] })),
+          [text.slice(0, 600)],
+        ),
+    },
+  },
+  'platform/net/openai-refusal.rules.ts': {
+    refusalOf: { length: 8 * 1024, read: (text) => refusalOf(400, text, ['temperature']) },
   },
   'analyze/parts.rules.ts': { partsOf: { length: 800_000, read: (text) => partsOf(conversationOf(text)) } },
   'analyze/quotation.rules.ts': {
@@ -985,6 +1000,9 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   // The head and the judge compare numbers; `piecesOf` and `readSubject` have cut and masked the text.
   // Pieces that were read, whose texts are bounded.
   'console/page.rules.ts': ['consolePage'],
+  // Schemas of the program, and groups of at most 100 rows.
+  'analyze/dialect.rules.ts': ['bodyOf', 'simplerDialect'],
+  'ask/groups.rules.ts': ['groupsOf'],
   // Queries as PostgreSQL writes them, of a text of at most 200 characters.
   'search/any.rules.ts': ['candidateQueries', 'unitsOf', 'weighed'],
   'search/meaning.rules.ts': ['fused', 'nearOf', 'packIds'],

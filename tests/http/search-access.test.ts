@@ -97,6 +97,9 @@ async function listed(client: Client): Promise<string[]> {
     .toSorted()
 }
 
+const idsOf = ({ passages }: { readonly passages: readonly { readonly id: string }[] }) =>
+  passages.map(({ id }) => id)
+
 const found = async (client: Client, q = WORD) =>
   (await searchOf(client, q, '&limit=20')).data.map(({ id }) => id).toSorted()
 
@@ -112,6 +115,8 @@ test('every caller finds what the lists show to the caller, and nothing else', a
     const ids = await found(client)
     expect([name, ids]).toEqual([name, await listed(client)])
     expect((await searchOf(client, WORD)).matches).toBe(ids.length)
+    const { body } = await client.post('/v3/rest/ask', { question: WORD })
+    expect([name, idsOf(body).toSorted(), body.counts.subjects]).toEqual([name, ids, ids.length])
     counts[name] = ids.length
   }
   expect(counts).toEqual({

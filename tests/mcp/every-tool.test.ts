@@ -16,6 +16,7 @@ beforeAll(async () => {
 afterAll(() => server?.stop())
 
 const TOOLS = [
+  'ask-customers',
   'associate-agent-session',
   'create-project',
   'get-insights',
@@ -47,7 +48,7 @@ async function createFeedback(word: string): Promise<string> {
 
 describe.each(GENERATIONS)('a client of the %s generation', (generation) => {
   test.each(['http', 'stdio'] as const)(
-    'calls each of the eight tools by %s',
+    'calls each of the nine tools by %s',
     async (transport) => {
       const client = await TRANSPORTS[transport](generation)
       const called = new Set<string>()
@@ -89,6 +90,8 @@ describe.each(GENERATIONS)('a client of the %s generation', (generation) => {
         })
         const { data: counts } = await call('get-insights', { metric: 'feedback', by: ['day'] })
         expect(counts.length).toBeGreaterThan(0)
+        const { passages, answerStatus } = await call('ask-customers', { question: `What is ${word}?` })
+        expect([passages.length > 0, answerStatus]).toEqual([true, 'no_model_server'])
         const { data: timeline } = await call('get-person-timeline', { personId })
         expect(timeline).toHaveLength(1)
         expect([...called].toSorted()).toEqual(TOOLS)

@@ -18,6 +18,7 @@ import { textResponse } from '../../platform/net/compression.ts'
 import { methodNotAllowed } from '../../platform/net/methods.ts'
 import { MAX_OPEN_CALLS } from '../limits.ts'
 import type { Tools } from '../service.ts'
+import type { Serving } from '../serving.ts'
 import { afterBody } from './after-body.ts'
 import { assertScope, createAuthorize } from './authorize.ts'
 import { readBody } from './body.ts'
@@ -40,6 +41,8 @@ const OPEN_CALLS = { perUser: 16, calls: MAX_OPEN_CALLS, questions: 4_096 } as c
  * would keep from everybody else.
  */
 const RUNNING = { places: 4, share: 2, maxWaitMs: 30_000 } as const
+/** Calls that may wait for a model server have places of their own, because they wait longer than they work. */
+const SLOW = { places: 32, share: 'asMuchAsItLeaves', maxWaitMs: 30_000 } as const
 /** Headers of the SDK that pass. Everything else is decided here. */
 const PASSED = ['content-type', 'mcp-session-id', 'allow', 'x-accel-buffering']
 
@@ -47,7 +50,7 @@ export function toolEndpoint(deps: EndpointDeps) {
   const authorize = createAuthorize({ ...deps, countFailure: createFailureLimit(deps) })
   const count = createCounter(deps, 'tools', deps.config.rateLimits.tools)
   const openCall = createOpenCalls(OPEN_CALLS)
-  const running = createFairQueue(RUNNING)
+  const queues = { running: createFairQueue(RUNNING), slow: createFairQueue(SLOW) }
   const serve = async ({ request, set, server }: Arrived): Promise<Response> => {
     assertAddress(request, deps.config)
     if (!METHODS.includes(request.method)) throw methodNotAllowed(request.method, METHODS.join(', '))
@@ -56,7 +59,7 @@ export function toolEndpoint(deps: EndpointDeps) {
     Object.assign(set.headers, await count(user))
     const open = openCall(principal)
     const requestId = String(set.headers[REQUEST_ID_HEADER])
-    return respond(request, { request, principal, open, requestId }, { ...deps, running })
+    return respond(request, { request, principal, open, requestId }, { ...deps, queues })
   }
   const answer = (arrived: Arrived) =>
     serve(arrived).catch((error: unknown) => {
@@ -80,7 +83,7 @@ interface Call {
 function respond(
   request: Request,
   call: Call,
-  deps: EndpointDeps & { readonly running: FairQueue },
+  deps: EndpointDeps & { readonly queues: Readonly<Record<'running' | 'slow', FairQueue>> },
 ): Promise<Response> {
   const begun = Promise.withResolvers<Response>()
   const caller = call.principal.organizationId
@@ -88,7 +91,9 @@ function respond(
     .lease(caller, async (lease) => {
       const work = { caller, work: deps.requestWork }
       const body = request.method === 'POST' ? await readBody(request, lease, work) : undefined
-      const response = await deps.running.run(caller, () => asCaller(caller, () => run(call, body, deps)))
+      const serving = await deps.tools.serving()
+      const queue = serving.isSlow(body) ? deps.queues.slow : deps.queues.running
+      const response = await queue.run(caller, () => asCaller(caller, () => run(call, body, serving, deps)))
       const sent = Promise.withResolvers<void>()
       begun.resolve(await shown(request, response, sent.resolve))
       await sent.promise
@@ -101,9 +106,9 @@ function respond(
 async function run(
   { open, ...call }: Call,
   body: unknown,
-  { config, tools }: EndpointDeps,
+  serving: Serving,
+  { config }: EndpointDeps,
 ): Promise<Response> {
-  const serving = await tools.serving()
   assertScope(call.request, config, call.principal, serving.changes(body))
   return serving.serve({ ...call, body, asks: open.asks })
 }

@@ -6,8 +6,11 @@ import type { UserPrincipal } from '../../identity/authentication.ts'
 interface PreparedCall {
   /** What the user is asked, such as `Create the project "Checkout" in Earshot?`; absent for tools that only read. */
   readonly question?: string
-  /** Resolves with what the output schema describes. @throws AppError */
-  run(): Promise<object>
+  /**
+   * Resolves with what the output schema describes.
+   * @param signal aborted when the client leaves @throws AppError
+   */
+  run(signal: AbortSignal): Promise<object>
 }
 
 export interface Tool<I extends TObject = TObject> {
@@ -19,6 +22,8 @@ export interface Tool<I extends TObject = TObject> {
   readonly changes: boolean
   /** The other two hints follow from `changes`: no tool destroys anything or reaches beyond the service. */
   readonly idempotent: boolean
+  /** A call may wait for a model server. It holds up no other calls. */
+  readonly isSlow?: boolean
   readonly input: I
   readonly output: TObject
   /** Checks what the schema cannot express, and that the objects exist. @throws AppError */
