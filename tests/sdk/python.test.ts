@@ -140,7 +140,7 @@ names = [one["externalSessionId"] for one in reader.conversations(limit=2)]
 async def again():
     return [one["externalSessionId"] async for one in AsyncReader().conversations(limit=2)]
 first = next(reader.conversations(limit=1))
-lists = [list(one) for one in (reader.findings(), reader.feedback(), reader.themes(), reader.recordings(), reader.search("nothing"))]
+lists = [list(one) for one in (reader.signals(), reader.feedback_records(), reader.themes(), reader.recordings(), reader.search("nothing"))]
 try:
     reader.conversation("00000000-0000-7000-8000-000000000000")
 except EarshotError as error:
