@@ -371,6 +371,7 @@ function reachable(start: string): readonly string[] {
 }
 
 const PURE_PACKAGES = new Set([
+  'any-ascii',
   '@sinclair/typebox',
   '@sinclair/typebox/compiler',
   '@sinclair/typebox/errors',

@@ -30,7 +30,10 @@ export async function importConversationFile(input: Input): Promise<Output> {
   const agentKey = input.flag('agent-key') ?? input.env.EARSHOT_AGENT_KEY ?? ''
   if (agentKey === '') throw new UsageError('no application: set EARSHOT_AGENT_KEY or give --agent-key')
   const reader = await usage(() => openReader(input))
-  if (reader.header !== null) checkColumns(reader.header, options)
+  if (reader.header !== null) {
+    checkColumns(reader.header, options)
+    sayLeftOut(reader.header, options)
+  }
   const progress = createProgress(process.stderr, () => performance.now())
   using stop = untilSignal()
   const send = input.has('dry-run') ? null : senderOf(input, stop.signal)
@@ -61,6 +64,13 @@ export async function importConversationFile(input: Input): Promise<Output> {
     progress.end()
     await report.close()
   }
+}
+
+/** Before the import, because nobody looks for what is missing afterwards. */
+function sayLeftOut(header: readonly string[], { columns }: RowOptions): void {
+  const left = header.filter((name) => columns.get(name) !== null && columnOf(name, columns) === null)
+  if (left.length > 0)
+    process.stderr.write(`earshot: left out: ${left.map((name) => JSON.stringify(name)).join(', ')}\n`)
 }
 
 function outputOf(

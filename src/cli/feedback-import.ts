@@ -1,5 +1,7 @@
 /** `earshot feedback import`: its flags, progress and report. */
 
+import { notesOf } from '../feedback/import-jobs/guess.rules.ts'
+import { HEAD_BYTES, readHead } from '../feedback/import-jobs/head.ts'
 import {
   checkHeader,
   type Mapping,
@@ -29,6 +31,8 @@ export async function importFile(
   const total = await sizeOfFile(input)
   const mapping = await usage(() => readMapping(input))
   const reader = await usage(() => openMappedReader(input, mapping))
+  const notes = reader.header === null ? [] : await notesOfFile(input, mapping)
+  for (const note of notes) process.stderr.write(`earshot: ${note} --timestamp names the column.\n`)
   const report = createReport(input.flag('report'))
   const progress = createProgress(process.stderr, performance.now.bind(performance))
   const started = performance.now()
@@ -53,6 +57,7 @@ export async function importFile(
       feedbackSourceId: source.id,
       ...counts,
       seconds,
+      notes,
       refusedRows: report.first,
     }
     const lines = [
@@ -88,6 +93,14 @@ async function readJson(path: string): Promise<unknown> {
   } catch {
     throw new UsageError(`${path} is not a JSON file`)
   }
+}
+
+/** Judged by the beginning of the file, before anything is stored. */
+async function notesOfFile(input: Input, mapping: Mapping): Promise<readonly string[]> {
+  const file = Bun.file(input.arg('file'))
+  const bytes = await file.slice(0, HEAD_BYTES).bytes()
+  const head = await readHead(bytes, file.size <= HEAD_BYTES, input.flag('delimiter') ?? null)
+  return notesOf(head.header, head.suggestion, mapping)
 }
 
 async function openMappedReader(input: Input, mapping: Mapping): Promise<Reader> {

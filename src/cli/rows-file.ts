@@ -8,7 +8,7 @@ const SHOWN = 10
 
 export const ROWS_FLAGS: Readonly<Record<'format' | 'delimiter' | 'report' | 'dry-run', Flag>> = {
   format: { value: 'csv or jsonl', summary: 'format of the file (default: by its name)' },
-  delimiter: { value: 'character', summary: 'separates the cells of CSV (default: a comma)' },
+  delimiter: { value: 'character', summary: 'separates the cells of CSV (default: found by the header)' },
   report: { value: 'file', summary: 'write refused rows to this file, as CSV of line and reason' },
   'dry-run': { summary: 'check every row, store nothing' },
 }
@@ -19,8 +19,8 @@ export async function openReader(input: Input): Promise<Reader> {
   const format = input.flag('format') ?? /\.(csv|jsonl|ndjson)$/i.exec(path)?.[1]?.toLowerCase()
   if (format === 'jsonl' || format === 'ndjson') return readJsonLines(bytesOfFile(path))
   if (format !== 'csv') throw new UsageError('unknown format: add --format csv or --format jsonl')
-  const delimiter = input.flag('delimiter') ?? ','
-  if (delimiter.length !== 1) throw new UsageError('--delimiter must be one character')
+  const delimiter = input.flag('delimiter') ?? null
+  if (delimiter !== null && delimiter.length !== 1) throw new UsageError('--delimiter must be one character')
   return readCsv(bytesOfFile(path), delimiter)
 }
 

@@ -9,10 +9,10 @@ import { idsOf, withIds } from '../agents/ingest/append.rules.ts'
 import { checkRequest, parseAppendRequest } from '../agents/ingest/request.rules.ts'
 import { type AppendEvent, MAX_EVENTS_PER_REQUEST, type Participant } from '../agents/model.ts'
 import type { AppendRequest } from '../agents/request-model.ts'
+import { MOMENT_EXAMPLES, momentOf } from '../feedback/row-import/moment.rules.ts'
 import type { Row } from '../feedback/row-import/row.rules.ts'
 import { AppError } from '../platform/errors.ts'
 import { isNumberText } from '../platform/validation/exact-number.rules.ts'
-import { DATE_TIME_EXAMPLE } from '../platform/validation/formats.ts'
 import { isStorableText } from '../platform/validation/json.ts'
 import { toUtc } from '../platform/validation/rfc3339.ts'
 
@@ -110,11 +110,12 @@ type Cells = Readonly<Partial<Record<Column, unknown>>>
 function messageOf(row: Row, { columns, roles }: RowOptions): Part {
   const cells = cellsOf(row, columns)
   const type = typeOf(cells.role, roles)
-  const time = textOf(cells, 'time')?.trim()
+  const given = textOf(cells, 'time')?.trim()
+  const time = given === undefined ? undefined : momentOf(given)
   const id = textOf(cells, 'id')
   if (id === undefined && time === undefined)
     throw new Refusal('has neither an id nor a time: without one of them the message is not recognised again')
-  if (time !== undefined && toUtc(time) === null) throw refusal('time', `must be ${DATE_TIME_EXAMPLE}`)
+  if (time === null) throw refusal('time', `must be ${MOMENT_EXAMPLES}`)
   if (cells.content === undefined) throw refusal('content', 'is required')
   const participant = participantOf(cells, type)
   const message = {

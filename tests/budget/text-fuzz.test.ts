@@ -46,10 +46,16 @@ import { readNormalized } from '../../src/coding-sessions/formats/normalized.rul
 import { recordsOf } from '../../src/coding-sessions/records.rules.ts'
 import { readPages } from '../../src/content/page.rules.ts'
 import { startOf as startOfStream } from '../../src/event-stream/event.rules.ts'
-import { guessDelimiter, guessMapping } from '../../src/feedback/import-jobs/guess.rules.ts'
+import { guessMapping } from '../../src/feedback/import-jobs/guess.rules.ts'
 import { refusedHeader, refusedLine } from '../../src/feedback/import-jobs/refused.rules.ts'
 import { guardCell, isRefusedFile, unguardCell } from '../../src/feedback/refused-cells.rules.ts'
-import { parseColumnMap, useOfColumn } from '../../src/feedback/row-import/mapping.rules.ts'
+import {
+  dialectOf as dialectOfCsv,
+  guessDelimiter,
+  namedColumns,
+} from '../../src/feedback/row-import/dialect.rules.ts'
+import { fieldName, parseColumnMap, useOfColumn } from '../../src/feedback/row-import/mapping.rules.ts'
+import { isPlainMoment, momentOf as momentOfCell } from '../../src/feedback/row-import/moment.rules.ts'
 import { createJudge } from '../../src/feedback/row-import/row.rules.ts'
 import { checkValue } from '../../src/feedback/rules.ts'
 import { resultOf } from '../../src/findings/finding.rules.ts'
@@ -462,8 +468,16 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
         judgeConversation({ columns: IMPORT_COLUMNS, values: ['c', '1', 'user', text], isText: true }),
     },
   },
-  'feedback/import-jobs/guess.rules.ts': {
+  'feedback/row-import/dialect.rules.ts': {
+    dialectOf: { length: 64 * 1024, starts: ['', 'sep=', '"'], read: (text) => dialectOfCsv(text, null) },
     guessDelimiter: { length: 64 * 1024, read: guessDelimiter },
+    namedColumns: { length: 64 * 1024, read: (text) => namedColumns(text.split(',')) },
+  },
+  'feedback/row-import/moment.rules.ts': {
+    isPlainMoment: { length: EVENT, starts: ['', '2026-01-02 '], read: isPlainMoment },
+    momentOf: { length: EVENT, starts: ['', '2026-01-02T', '45292.'], read: momentOfCell },
+  },
+  'feedback/import-jobs/guess.rules.ts': {
     guessMapping: { length: 64 * 1024, read: (text) => guessMapping([text, 'a'], [[text, text]]) },
   },
   'feedback/import-jobs/refused.rules.ts': {
@@ -476,6 +490,7 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       starts: ['', 'a=metadata:'],
       read: (text) => attempt(() => parseColumnMap(text)),
     },
+    fieldName: { length: FORM, read: fieldName },
     useOfColumn: { length: FORM, read: (text) => attempt(() => useOfColumn(NO_COLUMNS, text)) },
   },
   'feedback/refused-cells.rules.ts': {
@@ -1089,6 +1104,8 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'coding-sessions/open-event.rules.ts': ['closed', 'isCopyOf', 'isNothing', 'join', 'unitsOf'],
   'coding-sessions/secrets.rules.ts': ['withDefaults'],
   'http/roles.rules.ts': ['includesRole', 'isRole'],
+  // Columns of a header, which is bounded.
+  'feedback/import-jobs/guess.rules.ts': ['notesOf'],
   'feedback/row-import/mapping.rules.ts': ['checkHeader', 'mergeMappings', 'parseMappingFile'],
   'feedback/rules.ts': ['orderOfRecords', 'personIdOf', 'recordDraft', 'toUnderstand'],
   'media/deadline.rules.ts': ['deadlineMs'],

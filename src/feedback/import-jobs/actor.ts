@@ -109,7 +109,7 @@ const runImport =
     const { file, row } = begun
     const keep = keeper(row)
     try {
-      const { rows } = await readCsv(await deps.storage.read(file.objectKey), row.delimiter ?? ',')
+      const { rows } = await readCsv(await deps.storage.read(file.objectKey), row.delimiter)
       await importRecords({
         rows: skip(rows, row.rowsDone),
         judge: createJudge(parseMappingFile(row.mapping)),

@@ -59,4 +59,5 @@ export const PREVIEW_EXAMPLE = {
     },
     { line: 3, refused: 'column "Score": must be of the type integer', record: null },
   ],
+  notes: [],
 }

@@ -6,28 +6,19 @@ import { isEmail } from '../../platform/validation/email-address.ts'
 import { isFullDate, toUtc } from '../../platform/validation/rfc3339.ts'
 import type { FieldType } from '../model.ts'
 import { ADDED_COLUMNS } from '../refused-cells.rules.ts'
-import type { MappingFile } from '../row-import/mapping.rules.ts'
-
-const DELIMITERS = [',', ';', '\t', '|'] as const
-
-/** The delimiter that occurs most often in the header, outside quotes. */
-export function guessDelimiter(head: string): string {
-  const counts = new Map<string, number>(DELIMITERS.map((one) => [one, 0]))
-  let isQuoted = false
-  for (const character of head) {
-    if (character === '"') isQuoted = !isQuoted
-    if (isQuoted) continue
-    if (character === '\n') break
-    const count = counts.get(character)
-    if (count !== undefined) counts.set(character, count + 1)
-  }
-  return DELIMITERS.reduce((best, one) => ((counts.get(one) ?? 0) > (counts.get(best) ?? 0) ? one : best))
-}
+import { fieldName, type Mapping, type MappingFile, useOfColumn } from '../row-import/mapping.rules.ts'
+import { isPlainMoment, momentOf } from '../row-import/moment.rules.ts'
 
 const ID =
-  /^(?:(?:external|ticket|response|record|case|conversation|survey|message|feedback|review|issue)(?: ?(?:id|number|no|key))?|id|key|number|nr|#)$/
+  /^(?:(?:external|ticket|response|record|case|conversation|survey|message|feedback|review|issue)(?: ?(?:id|number|no|key))?|id|key|number|nr|#|номер|番号|编号|編號|번호)$/
 const CONTENT =
-  /\b(?:comments?|feedback|messages?|text|description|answers?|reviews?|body|verbatim|suggestions?|quote|question|subject|kommentar|nachricht)\b/
+  /\b(?:comments?|feedback|messages?|text|description|answers?|reviews?|body|verbatim|suggestions?|quote|question|subject|kommentar|nachricht)\b|комментари|сообщени|отзыв|コメント|メッセージ|感想|评论|評論|留言|反馈|의견|댓글/
+/** Names of columns whose days or numbers are times. */
+const TIME =
+  /\b(?:time|timestamp|date|datum|day|created|updated|submitted|received|sent|at)\b|дата|время|日時|日付|日期|时间|時間|날짜/
+/** Signs of scripts that are written without spaces. */
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/gu
+const SIGNS_OF_A_SENTENCE = 8
 const WORDS_OF_A_SENTENCE = 4
 
 /** A mapping as the import takes it. Every column is named, unless its name is that of its role. */
@@ -36,10 +27,8 @@ export function guessMapping(header: readonly string[], rows: readonly (readonly
     const values = rows.map((row) => row[index] ?? '').filter((value) => value.trim() !== '')
     return { name, words: wordsOf(name), values }
   })
-  type Column = (typeof columns)[number]
   const email = columns.find(({ values }) => all(values, (value) => isEmail(value.trim())))
-  const isTime = ({ values }: Column) => all(values, (value) => toUtc(value.trim()) !== null)
-  const timestamp = columns.find(isTime)
+  const timestamp = timeAmong(columns)
   const id = columns.find(
     ({ words, values }) => ID.test(words) && new Set(values).size === values.length && values.length > 0,
   )
@@ -55,8 +44,22 @@ export function guessMapping(header: readonly string[], rows: readonly (readonly
   }
 }
 
+interface Column {
+  readonly name: string
+  readonly words: string
+  readonly values: readonly string[]
+}
+
+/** Days and numbers are times only in a column that is called so. */
+function timeAmong(columns: readonly Column[]): Column | undefined {
+  const isTime = ({ values }: Column) => all(values, (value) => isPlainMoment(value.trim()))
+  const isCalledTime = ({ words, values }: Column) =>
+    TIME.test(words) && all(values, (value) => momentOf(value.trim()) !== null)
+  return columns.find(isTime) ?? columns.find(isCalledTime)
+}
+
 function ruleOf(name: string, words: string, values: readonly string[]): string {
-  if ((ADDED_COLUMNS as readonly string[]).includes(name) || !/[a-z0-9]/.test(words)) return '-'
+  if ((ADDED_COLUMNS as readonly string[]).includes(name) || fieldName(name) === null) return '-'
   const type = typeOf(values)
   const isContent = type === 'string' && (CONTENT.test(words) || hasSentences(values))
   return `${isContent ? 'content' : 'metadata'}:${type}`
@@ -74,9 +77,11 @@ function wordsOf(name: string): string {
 }
 
 const hasSentences = (values: readonly string[]) =>
-  values.length > 0 &&
-  values.filter((value) => value.trim().split(/\s+/).length >= WORDS_OF_A_SENTENCE).length * 2 >=
-    values.length
+  values.length > 0 && values.filter(isSentence).length * 2 >= values.length
+
+const isSentence = (value: string) =>
+  value.trim().split(/\s+/).length >= WORDS_OF_A_SENTENCE ||
+  (value.match(UNSPACED)?.length ?? 0) >= SIGNS_OF_A_SENTENCE
 
 /** Numbers with a leading zero are codes, such as a postal code. */
 function typeOf(values: readonly string[]): FieldType {
@@ -91,3 +96,21 @@ function typeOf(values: readonly string[]): FieldType {
 
 const all = (values: readonly string[], test: (value: string) => boolean) =>
   values.length > 0 && values.every(test)
+
+/** What a mapping leaves unused and a person should know before the import. */
+export function notesOf(
+  header: readonly string[],
+  suggestion: MappingFile,
+  mapping: Mapping,
+): readonly string[] {
+  const { timestamp } = suggestion
+  if (timestamp === undefined || !header.includes(timestamp)) return []
+  const hasTime = header.some((column) => {
+    const use = useOfColumn(mapping, column)
+    return 'role' in use && use.role === 'timestamp'
+  })
+  if (hasTime) return []
+  return [
+    `The column ${JSON.stringify(timestamp)} looks like the time of the feedback, but is not used as such: the records get the time of the import.`,
+  ]
+}

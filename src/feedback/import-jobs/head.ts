@@ -3,7 +3,7 @@ import { AppError } from '../../platform/errors.ts'
 import { isStorableText } from '../../platform/validation/json.ts'
 import type { MappingFile } from '../row-import/mapping.rules.ts'
 import { type Chunks, type ReadRow, readCsv } from '../row-import/reader.ts'
-import { guessDelimiter, guessMapping } from './guess.rules.ts'
+import { guessMapping } from './guess.rules.ts'
 
 /** Bytes of the file that are read. */
 export const HEAD_BYTES = 1024 * 1024
@@ -30,8 +30,7 @@ export interface Head {
 
 /** @param isWhole whether `bytes` are the whole file @throws AppError 400 if there is no usable header */
 export async function readHead(bytes: Uint8Array, isWhole: boolean, given: string | null): Promise<Head> {
-  const delimiter = given ?? guessDelimiter(new TextDecoder().decode(bytes.subarray(0, MAX_HEADER_UNITS)))
-  const { header, rows } = await readCsv(once(bytes), delimiter)
+  const { header, rows, delimiter } = await readCsv(once(bytes), given)
   const columns = header ?? []
   if (columns.length > MAX_COLUMNS || columns.join('').length > MAX_HEADER_UNITS)
     throw new AppError(
@@ -41,7 +40,7 @@ export async function readHead(bytes: Uint8Array, isWhole: boolean, given: strin
   if (!columns.every(isStorableText)) throw new AppError('validation_failed', 'The header contains U+0000.')
   const sample = await sampleOf(rows, isWhole)
   const readable = sample.flatMap(({ values }) => (values?.length === columns.length ? [values] : []))
-  return { delimiter, header: columns, sample, suggestion: guessMapping(columns, readable) }
+  return { delimiter: delimiter ?? ',', header: columns, sample, suggestion: guessMapping(columns, readable) }
 }
 
 async function* once(bytes: Uint8Array): Chunks {

@@ -38,7 +38,7 @@ export const CreateImport = Type.Object(
         pattern: '^[^"\\r\\n\\u0000]$',
         words: 'one character that is no quote and no line end',
         description:
-          'The character between two cells. Default: found by the header (comma, semicolon, tab or vertical bar).',
+          'The character between two cells. Default: found by the header (`sep=`, comma, semicolon, tab or vertical bar).',
       }),
     ),
     upload_key: Type.Optional(
@@ -63,7 +63,9 @@ const ImportMapping = named(
         'Column with the external id of a record. Default: `external_id`, if the file has it.',
       ),
       email: column('Column with the e-mail address of the person. Default: `email`.'),
-      timestamp: column('Column with the moment of the feedback, as in RFC 3339. Default: `display_ts`.'),
+      timestamp: column(
+        'Column with the moment of the feedback: RFC 3339, SQL, `02.01.2026 09:00`, a day, or the number of a spreadsheet; UTC if there is no offset. Default: `display_ts`.',
+      ),
       columns: Type.Optional(
         Type.Record(Type.String(), Type.String(), {
           description:
@@ -182,5 +184,8 @@ export const ImportPreview = named(
       }),
       { description: 'At most the first 20 rows.' },
     ),
+    notes: Type.Array(Type.String(), {
+      description: 'What the mapping leaves unused, such as a column that looks like a time.',
+    }),
   }),
 )

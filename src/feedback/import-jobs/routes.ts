@@ -156,8 +156,8 @@ const previewImport = (imports: FeedbackImports) =>
     },
     errors: [...ERRORS, 'feedback_import_not_ready', 'feedback_import_started'],
     async handler(call) {
-      const rows = await imports.preview(placeOf(call), async () => (await call.body()).mapping)
-      return ok({ data: rows.map(judged) })
+      const { rows, notes } = await imports.preview(placeOf(call), async () => (await call.body()).mapping)
+      return ok({ data: rows.map(judged), notes })
     },
   })
 

@@ -19,6 +19,7 @@ import { checkHeader, type MappingFile, parseMappingFile } from '../row-import/m
 import { judgedRow } from '../row-import/records.ts'
 import { createJudge, type ImportRecord } from '../row-import/row.rules.ts'
 import { findSource } from '../store.ts'
+import { notesOf } from './guess.rules.ts'
 import type { SampleRow } from './head.ts'
 import { type CreateImport, type ImportPhase, LISTED_IMPORTS, MAX_OPEN_IMPORTS } from './model.ts'
 import { refusedHeader, refusedLine } from './refused.rules.ts'
@@ -92,12 +93,13 @@ export function createFeedbackImports(deps: FeedbackImportsDeps) {
     async preview(
       place: ImportPlace,
       readMapping: () => Promise<MappingFile>,
-    ): Promise<readonly JudgedRow[]> {
+    ): Promise<{ readonly rows: readonly JudgedRow[]; readonly notes: readonly string[] }> {
       const { row, phase } = await read(reads, place)
       const mapping = await readMapping()
       const header = headerOf(row, phase)
       const sample = (await store.readSample(reads, row)) as unknown as readonly SampleRow[] | null
-      return judgedRows(header, sample ?? [], mapping)
+      const rows = judgedRows(header, sample ?? [], mapping)
+      return { rows, notes: notesOf(header, row.suggestion ?? {}, parseMappingFile(mapping)) }
     },
 
     /**

@@ -6,6 +6,7 @@
  */
 
 import { type Static, Type } from '@sinclair/typebox'
+import anyAscii from 'any-ascii'
 import { invalid, validate } from '../../platform/validation/json.ts'
 import { trimOf } from '../../platform/validation/trim.ts'
 import { CATEGORIES, type Category, FIELD_NAME, FIELD_TYPES, type FieldType } from '../model.ts'
@@ -49,17 +50,32 @@ export function useOfColumn(mapping: Mapping, column: string): ColumnUse {
 
 const NAME = new RegExp(FIELD_NAME)
 
-/** `Réponse (texte)` → `reponse_texte`. */
+/** Of a longer name only the beginning is transliterated. */
+const MAX_COLUMN_NAME = 200
+
+/** `Réponse (texte)` → `reponse_texte`, `Комментарий` → `kommentariy`. */
 function nameFor(column: string): string {
-  const words = column
+  const name = fieldName(column)
+  if (name !== null) return name
+  throw trouble(column, 'cannot become a name in snake_case: map it, such as column=metadata:string:name')
+}
+
+/** null: the column has no sign that a name can be made of. Only columns without Latin letters are transliterated. */
+export function fieldName(column: string): string | null {
+  const latin = snakeCase(column)
+  if (NAME.test(latin)) return latin
+  const other = snakeCase(anyAscii(column.slice(0, MAX_COLUMN_NAME).normalize('NFC')))
+  return NAME.test(other) ? other : null
+}
+
+function snakeCase(text: string): string {
+  const words = text
     .normalize('NFKD')
     .replaceAll(/\p{M}/gu, '')
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '_')
-  const name = trimOf(words, '_')
-  if (NAME.test(name)) return name
-  throw trouble(column, 'cannot become a name in snake_case: map it, such as column=metadata:string:name')
+  return trimOf(words, '_')
 }
 
 /** Parses one `--map`: `column=category:type:name` (type and name optional), or `column=-` to omit it. @throws AppError 400 */

@@ -9,6 +9,7 @@ import { CsvError, parse } from 'csv-parse'
 import { AppError } from '../../platform/errors.ts'
 import { parseJson } from '../../platform/validation/json.ts'
 import { isRefusedFile, unguardCell } from '../refused-cells.rules.ts'
+import { type Dialect, dialectOf, namedColumns } from './dialect.rules.ts'
 import type { Row } from './row.rules.ts'
 
 /** One row, or the reason why it is refused. */
@@ -29,12 +30,16 @@ interface RefusedRow {
 /** Rows of a file. CSV files have a header. */
 export interface Reader {
   readonly header: readonly string[] | null
+  /** Of CSV. */
+  readonly delimiter: string | null
   readonly rows: AsyncIterable<ReadRow>
 }
 
 /** Much larger than a record with all fields at their limits. */
 const MAX_ROW_BYTES = 16 * 1024 * 1024
 const READ_BYTES = 256 * 1024
+/** The part of a file by which its dialect is judged. */
+const MAX_HEAD_BYTES = 64 * 1024
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
@@ -63,9 +68,16 @@ interface CsvRecord {
   readonly info: { readonly lines: number; readonly bytes: number }
 }
 
-/** The cells of a file of refused rows are given back as they were in the first file. @throws AppError 400 if the header is missing or not UTF-8 */
-export async function readCsv(bytes: Chunks, delimiter: string): Promise<Reader> {
-  const records = recordsOf(bytes, delimiter)
+/**
+ * The delimiter is guessed if it is null. Columns without a name get one, and rows without a value are left out. The cells of a file of
+ * refused rows are given back as they were in the first file.
+ * @throws AppError 400 if the header is missing or not UTF-8
+ */
+export async function readCsv(bytes: Chunks, given: string | null): Promise<Reader> {
+  const chunks = chunksOf(bytes)
+  const start = await startOf(chunks)
+  const dialect = dialectOf(new TextDecoder().decode(start.subarray(0, MAX_HEAD_BYTES)), given)
+  const records = recordsOf(joined(start.subarray(dialect.skippedBytes), chunks), dialect)
   const first = await records.next()
   if (first.done === true) throw new AppError('validation_failed', 'The file is empty: it has no header.')
   const names = decodeCells(first.value.record)?.map((cell) => cell.trim())
@@ -73,18 +85,43 @@ export async function readCsv(bytes: Chunks, delimiter: string): Promise<Reader>
   const isRefused = isRefusedFile(names)
   const decode = (cells: readonly Buffer[]) =>
     isRefused ? decodeCells(cells)?.map(unguardCell) : decodeCells(cells)
-  const header = isRefused ? names.map(unguardCell) : names
-  return { header, rows: csvRows(records, header, first.value.info.lines, decode) }
+  const header = namedColumns(isRefused ? names.map(unguardCell) : names)
+  const before = { lines: dialect.skippedBytes === 0 ? 0 : 1, bytes: dialect.skippedBytes }
+  const rows = csvRows(records, header, { ...before, headerLines: first.value.info.lines }, decode)
+  return { header, rows, delimiter: dialect.delimiter }
+}
+
+/** The beginning of the file: enough for the header. */
+async function startOf(chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
+  const parts: Buffer[] = []
+  let size = 0
+  while (size < MAX_HEAD_BYTES) {
+    const next = await chunks.next()
+    if (next.done === true) break
+    // The source may use its memory again.
+    parts.push(Buffer.from(next.value))
+    size += next.value.byteLength
+  }
+  return Buffer.concat(parts)
+}
+
+async function* joined(start: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for (let at = 0; at < start.byteLength; at += READ_BYTES) yield start.subarray(at, at + READ_BYTES)
+  yield* rest
 }
 
 /** All records before an error of the parser are read, so the rows of a broken file are the same each time. @throws CsvError */
-async function* recordsOf(bytes: Chunks, delimiter: string): AsyncGenerator<CsvRecord, undefined> {
+async function* recordsOf(
+  chunks: AsyncIterable<Buffer>,
+  { delimiter, hasReturns }: Dialect,
+): AsyncGenerator<CsvRecord, undefined> {
   const parser = parse({
     delimiter,
     encoding: null,
     info: true,
     max_record_size: MAX_ROW_BYTES,
-    record_delimiter: ['\r\n', '\n'],
+    // In other files a carriage return alone belongs to its cell.
+    record_delimiter: hasReturns ? ['\r\n', '\r', '\n'] : ['\r\n', '\n'],
     // Spreadsheets do not always write RFC 4180: a quote within an unquoted cell is text.
     relax_quotes: true,
     relax_column_count: true,
@@ -92,7 +129,7 @@ async function* recordsOf(bytes: Chunks, delimiter: string): AsyncGenerator<CsvR
   })
   // An error is thrown below, after the records that were read before it.
   parser.on('error', () => {})
-  for await (const chunk of chunksOf(bytes)) {
+  for await (const chunk of chunks) {
     parser.write(chunk)
     for (let record = parser.read(); record !== null; record = parser.read()) yield record
     if (parser.errored !== null) throw parser.errored
@@ -105,16 +142,17 @@ async function* recordsOf(bytes: Chunks, delimiter: string): AsyncGenerator<CsvR
 async function* csvRows(
   records: AsyncGenerator<CsvRecord, undefined>,
   header: readonly string[],
-  headerLines: number,
+  before: { readonly lines: number; readonly bytes: number; readonly headerLines: number },
   decode: typeof decodeCells,
 ): AsyncGenerator<ReadRow> {
-  let [line, bytes] = [headerLines + 1, 0]
+  let [line, bytes] = [before.lines + before.headerLines + 1, 0]
   try {
     for (let next = await records.next(); next.done !== true; next = await records.next()) {
       const { record, info } = next.value
-      bytes = info.bytes
-      yield { line, bytes, content: csvRow(header, decode(record)) }
-      line = info.lines + 1
+      bytes = before.bytes + info.bytes
+      const cells = decode(record)
+      if (!isBlankRow(cells)) yield { line, bytes, content: csvRow(header, cells) }
+      line = before.lines + info.lines + 1
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
@@ -123,6 +161,10 @@ async function* csvRows(
     await records.return(undefined)
   }
 }
+
+/** Spreadsheets write rows of delimiters below the last one. */
+const isBlankRow = (cells: readonly string[] | undefined) =>
+  cells?.every((cell) => cell.trim() === '') === true
 
 function csvRow(header: readonly string[], values: readonly string[] | undefined): ReadRow['content'] {
   if (values === undefined) return { refused: 'is not UTF-8' }
@@ -141,7 +183,7 @@ function decodeCells(cells: readonly Buffer[]): readonly string[] | undefined {
 
 /** Each line is a JSON object. Its members are the columns. Empty lines are skipped. */
 export function readJsonLines(bytes: Chunks): Reader {
-  return { header: null, rows: jsonRows(bytes) }
+  return { header: null, delimiter: null, rows: jsonRows(bytes) }
 }
 
 async function* jsonRows(bytesOf: Chunks): AsyncGenerator<ReadRow> {

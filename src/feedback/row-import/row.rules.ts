@@ -6,12 +6,11 @@
 import { AppError } from '../../platform/errors.ts'
 import { isEmail } from '../../platform/validation/email-address.ts'
 import { exactNumber, isNumberText, type NumberText } from '../../platform/validation/exact-number.rules.ts'
-import { DATE_TIME_EXAMPLE } from '../../platform/validation/formats.ts'
 import { isStorableText, parseJson } from '../../platform/validation/json.ts'
-import { toUtc } from '../../platform/validation/rfc3339.ts'
 import { type Field, type FieldType, MAX_EXTERNAL_ID, MAX_FIELDS } from '../model.ts'
 import { checkValue } from '../rules.ts'
 import { type ColumnUse, type FieldRule, type Mapping, type Role, useOfColumn } from './mapping.rules.ts'
+import { MOMENT_EXAMPLES, momentOf } from './moment.rules.ts'
 
 /** A row of a file. Values are text if the file format has no types. */
 export interface Row {
@@ -89,9 +88,9 @@ const READ: Record<Role, (column: string, value: unknown) => string> = {
     throw refusal(column, 'must be an e-mail address')
   },
   timestamp(column, value) {
-    const utc = typeof value === 'string' ? toUtc(value.trim()) : null
+    const utc = typeof value === 'string' ? momentOf(value.trim()) : null
     if (utc !== null) return utc
-    throw refusal(column, `must be ${DATE_TIME_EXAMPLE}`)
+    throw refusal(column, `must be ${MOMENT_EXAMPLES}`)
   },
 }
 

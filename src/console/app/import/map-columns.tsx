@@ -20,6 +20,8 @@ type State = Schemas['FeedbackImport']
 type JudgedRow = Schemas['FeedbackImportPreview']['data'][number]
 
 const IMPORT = '/v3/rest/feedback-sources/{feedbackSourceId}/imports/{importId}'
+/** As in the API. */
+const MAX_FIELD_NAME = 255
 const USES = [...Object.entries(CATEGORIES), ...Object.entries(ROLES), [LEFT_OUT, 'Leave out']] as const
 
 export function MapColumns({ state, onStarted }: { readonly state: State; readonly onStarted: () => void }) {
@@ -51,10 +53,11 @@ export function MapColumns({ state, onStarted }: { readonly state: State; readon
               <th scope="col">Column</th>
               <th scope="col">Meaning</th>
               <th scope="col">Type</th>
+              <th scope="col">Name of the field</th>
             </tr>
           </thead>
           <tbody>
-            {columns.map(({ column, use, type }) => (
+            {columns.map(({ column, use, type, name }) => (
               <tr key={column}>
                 <th scope="row" dir="auto">
                   {column}
@@ -87,6 +90,19 @@ export function MapColumns({ state, onStarted }: { readonly state: State; readon
                     </select>
                   )}
                 </td>
+                <td>
+                  {isRole(use) || use === LEFT_OUT ? null : (
+                    <input
+                      aria-label={`Name of the field of ${column}`}
+                      placeholder="from the column"
+                      pattern="[a-z0-9][a-z0-9_]*"
+                      title="Lower-case letters, digits and _"
+                      maxLength={MAX_FIELD_NAME}
+                      value={name}
+                      onChange={(event) => change(column, { name: event.currentTarget.value.trim() })}
+                    />
+                  )}
+                </td>
               </tr>
             ))}
           </tbody>
@@ -101,7 +117,14 @@ export function MapColumns({ state, onStarted }: { readonly state: State; readon
       ) : preview.data === null ? (
         <Loading />
       ) : (
-        <FirstRows rows={preview.data.data} />
+        <>
+          {preview.data.notes.map((note) => (
+            <p key={note} role="note">
+              {note}
+            </p>
+          ))}
+          <FirstRows rows={preview.data.data} />
+        </>
       )}
       {problem === null ? null : <ErrorNote problem={problem} />}
       <p class="row">

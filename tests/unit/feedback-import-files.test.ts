@@ -1,0 +1,192 @@
+/** CSV files as spreadsheets, help desks and programs write them: the same rows, whatever the line ends, delimiters, headers and times. */
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { notesOf } from '../../src/feedback/import-jobs/guess.rules.ts'
+import { readHead } from '../../src/feedback/import-jobs/head.ts'
+import { NO_MAPPING, parseMappingFile } from '../../src/feedback/row-import/mapping.rules.ts'
+import { momentOf } from '../../src/feedback/row-import/moment.rules.ts'
+import { readCsv } from '../../src/feedback/row-import/reader.ts'
+import { createJudge, type ImportRecord } from '../../src/feedback/row-import/row.rules.ts'
+
+const bytesOf = (text: string) => new TextEncoder().encode(text)
+
+/** In pieces of some bytes, in memory that is used again. */
+async function* pieces(text: string, size = 7) {
+  const bytes = bytesOf(text)
+  const memory = new Uint8Array(size)
+  for (let at = 0; at < bytes.length; at += size) {
+    const part = bytes.subarray(at, at + size)
+    memory.set(part)
+    yield memory.subarray(0, part.length)
+  }
+}
+
+/** The records with the mapping that is suggested, and the reasons of refused rows. */
+async function imported(text: string) {
+  const head = await readHead(bytesOf(text), true, null)
+  const judge = createJudge(parseMappingFile(head.suggestion))
+  const { rows } = await readCsv(pieces(text), head.delimiter)
+  const out: (ImportRecord | string)[] = []
+  const lines: number[] = []
+  for await (const { line, content } of rows) {
+    out.push('refused' in content ? content.refused : judge(content))
+    lines.push(line)
+  }
+  return { head, records: out, lines }
+}
+
+const commentsOf = (records: readonly (ImportRecord | string)[]) =>
+  records.map((one) =>
+    typeof one === 'string' ? one : one.fields.find(({ category }) => category === 'content')?.value,
+  )
+
+const ROWS = [
+  ['1', 'ada@example.com', 'The export is slow today'],
+  ['2', 'bob@example.com', 'The import is quick today'],
+]
+const table = (
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  delimiter: string,
+  end: string,
+) => [header, ...rows].map((row) => row.join(delimiter)).join(end) + end
+
+describe.each(['\n', '\r\n', '\r'])('lines that end with %j', (end) => {
+  test.each([',', ';', '\t', '|'])('and cells with %j between them', async (delimiter) => {
+    const file = table(['Ticket', 'Requester', 'Comment'], ROWS, delimiter, end)
+    const { records, lines } = await imported(file)
+    expect(commentsOf(records)).toEqual(['The export is slow today', 'The import is quick today'])
+    expect(records[0]).toMatchObject({ externalId: '1', email: 'ada@example.com' })
+    expect(lines).toEqual([2, 3])
+  })
+
+  test('behind a byte order mark and a line that names the delimiter', async () => {
+    const file = `\ufeffsep=;${end}${table(['Ticket', 'Requester', 'Comment'], ROWS, ';', end)}`
+    const { head, records, lines } = await imported(file)
+    expect(head.header).toEqual(['Ticket', 'Requester', 'Comment'])
+    expect(commentsOf(records)).toHaveLength(2)
+    expect(lines).toEqual([3, 4])
+  })
+
+  test('blank rows are neither rows nor refusals', async () => {
+    const file = table(
+      ['Ticket', 'Requester', 'Comment'],
+      [ROWS[0]!, ['', '', ''], [' ', ''], ROWS[1]!, [''], [',,']],
+      ',',
+      end,
+    )
+    const { records } = await imported(file)
+    expect(commentsOf(records)).toEqual(['The export is slow today', 'The import is quick today'])
+  })
+})
+
+test('a carriage return within a cell of a file with other line ends stays', async () => {
+  const { records } = await imported('Ticket,Comment\n1,The export\ris slow today\n')
+  expect(commentsOf(records)).toEqual(['The export\ris slow today'])
+})
+
+test('columns without a name get one', async () => {
+  const index = await imported(
+    table(['', 'Ticket', 'Comment'], [['0', '7', 'The export is slow today']], ',', '\n'),
+  )
+  expect(index.head.header).toEqual(['column_1', 'Ticket', 'Comment'])
+  expect(index.records[0]).toMatchObject({ externalId: '7' })
+  const ends = await imported(
+    table(['Ticket', 'Comment', '', 'column_3', ''], [['7', 'Slow', '', 'x', '']], ',', '\n'),
+  )
+  expect(ends.head.header).toEqual(['Ticket', 'Comment', 'column_3_', 'column_3', 'column_5'])
+  expect(ends.records[0]).toMatchObject({ fields: [{ name: 'comment' }, { name: 'column_3', value: 'x' }] })
+})
+
+test.each([
+  ['Russian', ['Номер', 'Почта', 'Комментарий'], 'Экспорт очень медленный сегодня', 'kommentariy'],
+  ['Japanese', ['番号', 'メール', 'コメント'], 'エクスポートが遅いです', 'komento'],
+  ['Greek', ['id', 'Διεύθυνση', 'Σχόλιο'], 'Η εξαγωγή είναι πολύ αργή', 'scholio'],
+])('a header in %s is imported as it is', async (_, header, said, name) => {
+  const { records } = await imported(table(header, [['1', 'ada@example.com', said]], ',', '\n'))
+  expect(records).toEqual([
+    {
+      externalId: '1',
+      email: 'ada@example.com',
+      displayTs: null,
+      fields: [{ category: 'content', type: 'string', name, value: said }],
+    },
+  ])
+})
+
+describe('times', () => {
+  test.each([
+    ['2026-01-02T09:00:00.000+0000', '2026-01-02T09:00:00Z'],
+    ['2026-01-02T09:00:00.5+01', '2026-01-02T08:00:00.5Z'],
+    ['2026-01-02 09:00:00', '2026-01-02T09:00:00Z'],
+    ['2026-03-29 02:30', '2026-03-29T02:30:00Z'],
+    ['2026-01-02 09:00:00 UTC', '2026-01-02T09:00:00Z'],
+    ['2026-01-03 09:00:00 +0100', '2026-01-03T08:00:00Z'],
+    ['02.01.2026 09:00', '2026-01-02T09:00:00Z'],
+    ['13.1.2026, 9:05:07', '2026-01-13T09:05:07Z'],
+    ['2026-01-02', '2026-01-02T00:00:00Z'],
+    ['13.01.2026', '2026-01-13T00:00:00Z'],
+    ['45292.375', '2024-01-01T09:00:00Z'],
+    ['45293,5', '2024-01-02T12:00:00Z'],
+    ['01/02/2026', null],
+    ['2026-02-30', null],
+    ['31.04.2026 09:00', null],
+    ['yesterday', null],
+    ['12', null],
+    ['1767344400', null],
+    ['', null],
+  ])('%s is %p', (text, moment) => expect(momentOf(text)).toBe(moment))
+
+  test('a moment is read the same in every notation', () => {
+    const moment = fc.date({ min: new Date('1960-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })
+    fc.assert(
+      fc.property(moment, (date) => {
+        const iso = `${date.toISOString().slice(0, 19)}Z`
+        const [day, time] = [iso.slice(0, 10), iso.slice(11, 19)]
+        const dotted = day.split('-').toReversed().join('.')
+        for (const text of [
+          iso,
+          `${day} ${time}`,
+          `${day}T${time}.000+0000`,
+          `${day} ${time} UTC`,
+          `${dotted} ${time}`,
+        ])
+          expect(momentOf(text)).toBe(iso)
+        const serial = String((Date.parse(iso) - Date.UTC(1899, 11, 30)) / 86_400_000)
+        expect(momentOf(serial.slice(0, 17))).toBe(iso)
+      }),
+    )
+  })
+
+  test.each([
+    '2026-01-02 09:00:00',
+    '2026-01-02T09:00:00.000+0000',
+    '02.01.2026 09:00',
+    '2026-01-02',
+    '45292.375',
+  ])('a column of %s is suggested as the time and used', async (text) => {
+    const { head, records } = await imported(
+      table(['Ticket', 'Created', 'Comment'], [['1', text, 'It is slow']], ',', '\n'),
+    )
+    expect(head.suggestion.timestamp).toBe('Created')
+    expect(records[0]).toMatchObject({ displayTs: momentOf(text) })
+  })
+
+  test('that are not used are said', async () => {
+    const { head } = await imported(
+      table(['Ticket', 'Created', 'Comment'], [['1', '2026-01-02 09:00', 'Slow']], ',', '\n'),
+    )
+    expect(notesOf(head.header, head.suggestion, parseMappingFile(head.suggestion))).toEqual([])
+    expect(notesOf(head.header, head.suggestion, NO_MAPPING)).toEqual([
+      expect.stringContaining('"Created" looks like the time'),
+    ])
+  })
+
+  test('a number or a day in another column is none', async () => {
+    const { head } = await imported(
+      table(['Ticket', 'Postcode', 'Comment'], [['1', '45292', 'It is slow']], ',', '\n'),
+    )
+    expect(head.suggestion).toMatchObject({ columns: { Postcode: 'metadata:integer' } })
+    expect(head.suggestion.timestamp).toBeUndefined()
+  })
+})
