@@ -80,6 +80,8 @@ import searchWordsIndexes from './migrations/0114_search_words_indexes.sql' with
 import searchVectors from './migrations/0115_search_vectors.sql' with { type: 'text' }
 import sessionTimes from './migrations/0117_session_times.sql' with { type: 'text' }
 import sessionBegan from './migrations/0118_session_began.sql' with { type: 'text' }
+import coverage from './migrations/0119_coverage.sql' with { type: 'text' }
+import validatedCoverage from './migrations/0120_validated_coverage.sql' with { type: 'text' }
 import eventOrigins from './migrations/0123_event_origins.sql' with { type: 'text' }
 import webhookMailboxOrganization from './migrations/0127_webhook_mailbox_organization.sql' with {
   type: 'text',
@@ -164,6 +166,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 115, name: 'search_vectors', source: searchVectors },
   { number: 117, name: 'session_times', source: sessionTimes },
   { number: 118, name: 'session_began', source: sessionBegan },
+  { number: 119, name: 'coverage', source: coverage },
+  { number: 120, name: 'validated_coverage', source: validatedCoverage },
   { number: 123, name: 'event_origins', source: eventOrigins },
   { number: 127, name: 'webhook_mailbox_organization', source: webhookMailboxOrganization },
 ]

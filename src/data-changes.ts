@@ -7,7 +7,7 @@ import { sessionTimesChange } from './agents/sessions/times.ts'
 import type { TextWork } from './analyze/text-work.ts'
 import type { Deps } from './container.ts'
 import { INSIGHT_CHANGES } from './findings/backfill.ts'
-import { COUNT_CHANGES } from './insight/counts/backfill.ts'
+import { COUNT_CHANGES, COVERAGE_CHANGES } from './insight/counts/backfill.ts'
 import { type DataChange, runDataChange } from './platform/db/data-change.ts'
 import { QUOTA_CHANGES } from './quotas/backfill.ts'
 import { recordingNamesChange } from './recordings/names.ts'
@@ -30,6 +30,7 @@ const createDataChanges = (textWork: TextWork): readonly DataChange[] => [
   themesChange,
   themeVectorsChange,
   ...COUNT_CHANGES,
+  ...COVERAGE_CHANGES,
   usageChange,
   ...QUOTA_CHANGES,
   orphanMailboxes([deliveryActors, weeklyMailActors]),

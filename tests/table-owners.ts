@@ -183,6 +183,11 @@ export const EXCEPTIONS: readonly Exception[] = [
   })),
   {
     table: 'insight_subject',
+    folder: 'feedback',
+    reason: 'A record says whether it was analysed.',
+  },
+  {
+    table: 'insight_subject',
     folder: 'recordings',
     reason: 'A recording is read with its outcome.',
   },

@@ -1,5 +1,6 @@
 /** Shapes and limits of feedback in the API: sources, and records with typed fields. */
 import { type Static, Type } from '@sinclair/typebox'
+import { AnalysisShape } from '../findings/coverage.model.ts'
 import { positionedPageOf, positionQuery } from '../http/paging.ts'
 import { momentParameter } from '../http/parameters.ts'
 import { MAX_NAME } from '../platform/validation/names.ts'
@@ -146,6 +147,7 @@ export const FeedbackRecord = named(
   Type.Object({
     ...createdMembers,
     fields: Type.Array(Field, { description: 'The values of the record, as they were sent.' }),
+    analysis: AnalysisShape,
   }),
 )
 export const RecordPage = positionedPageOf(FeedbackRecord)

@@ -1,6 +1,7 @@
 /** Operations on the records of a feedback source. They parse, call the service and shape the response. */
 import { Type } from '@sinclair/typebox'
 import { recorded } from '../audit/change.ts'
+import { analysisOf } from '../findings/coverage.rules.ts'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
 import { integerId, integerIdOf, moment } from '../http/parameters.ts'
@@ -169,7 +170,7 @@ const deleteRecord = (feedback: Feedback) =>
     },
   })
 
-/** Exactly the members that the specification lists. */
+/** The members that the specification lists. */
 function createdResource(row: CreatedRow) {
   return {
     id: row.id,
@@ -182,5 +183,5 @@ function createdResource(row: CreatedRow) {
 }
 
 function recordResource(row: RecordRow) {
-  return { ...createdResource(row), fields: row.fields }
+  return { ...createdResource(row), fields: row.fields, analysis: analysisOf(row.subject) }
 }

@@ -1,4 +1,5 @@
 /** SQL of feedback sources and records. */
+import type { ReadSubject } from '../findings/coverage.rules.ts'
 import { asMoment, behind, type Moment, type Position } from '../platform/db/keyset.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { Field } from './model.ts'
@@ -134,6 +135,7 @@ export interface CreatedRow {
 }
 
 export interface RecordRow extends CreatedRow {
+  readonly subject: ReadSubject | null
   readonly displayMoment: string
   readonly createdMoment: string
   readonly fields: readonly Field[]
@@ -145,6 +147,11 @@ const columns = (query: Query) => query`
 
 const recordColumns = (query: Query) => query`
   ${columns(query)}, fields,
+  (
+    select json_build_object('state', i.state, 'analyzer', i.analyzer_name, 'version', i.analyzer_version)
+    from insight_subject i
+    where i.organization_id = feedback_record.organization_id and i.feedback_record_id = feedback_record.id
+  ) as subject,
   ${asMoment(query, 'display_ts')} as "displayMoment",
   ${asMoment(query, 'created_at')} as "createdMoment"`
 

@@ -68,9 +68,10 @@ function readingOf(analyzer: Version, { source, insight, isFailed = false }: Ana
   return {
     subject: { channel, id, organizationId, occurredAt },
     analyzer: result?.analyzer ?? analyzer,
-    state: isFailed ? 'failed' : (result?.state ?? 'analyzed'),
+    state: isFailed ? 'failed' : (result?.state ?? 'no_words'),
     language: result?.language ?? null,
     outcome: result?.outcome ?? null,
+    saying: result?.saying ?? [],
     sentiment: result?.sentiment ?? null,
     drafts: isFailed ? null : draftsOf(source, result?.findings ?? []),
     keepsLikely: false,

@@ -1,5 +1,6 @@
 /** From what an analyser found to the findings that are stored. Pure. */
-import type { Analyzer, Found, Insight, Outcome, Sentiment, Tier } from '../analyze/insight.ts'
+import type { Analyzer, Found, Insight, Kind, Outcome, Said, Sentiment, Tier } from '../analyze/insight.ts'
+import { kindsThatSay } from './basis.rules.ts'
 
 export type Version = Pick<Analyzer, 'name' | 'version'>
 
@@ -15,9 +16,12 @@ export interface Quoted extends Pick<Found, 'kind' | 'rating' | 'tier' | 'confid
 
 /** The result of one analysis of a subject. */
 export interface Result {
-  readonly state: 'analyzed' | 'not_supported'
+  /** `no_words`: the customer said nothing. */
+  readonly state: 'analyzed' | 'not_supported' | 'no_words'
   readonly language: string | null
   readonly outcome: Outcome | null
+  /** Kinds of findings with which the customer says the outcome. */
+  readonly saying: readonly Kind[]
   readonly sentiment: Sentiment | null
   readonly analyzer: Version
   readonly findings: readonly Quoted[]
@@ -53,27 +57,34 @@ export interface Draft {
 const MAX_QUOTE = 300
 
 /**
- * `texts`: what was analysed, in its order. A finding without words is left out.
+ * A finding without words is left out.
+ * @param said what was analysed, in its order
  * @param endOf where a quotation that starts at `from` must end at the latest
  */
 export function resultOf(
   insight: Insight,
-  texts: readonly string[],
+  said: readonly Said[],
   asked: Version,
   endOf: (index: number, from: number) => number = () => Number.POSITIVE_INFINITY,
 ): Result {
   const findings = insight.findings.flatMap(({ from, to, index, kind, rating, tier, confidence }) => {
-    const quote = quotationOf(texts[index] ?? '', from, Math.min(to, endOf(index, from)))
+    const quote = quotationOf(said[index]?.text ?? '', from, Math.min(to, endOf(index, from)))
     return quote === '' ? [] : [{ kind, rating, tier, confidence, quote, index, from }]
   })
   return {
-    state: insight.supported ? 'analyzed' : 'not_supported',
+    state: stateOf(insight, said),
     language: insight.language,
     outcome: insight.outcome,
+    saying: kindsThatSay(insight.outcome, findings, said),
     sentiment: insight.sentiment,
     analyzer: versionOf(insight, asked),
     findings,
   }
+}
+
+function stateOf({ supported }: Pick<Insight, 'supported'>, said: readonly Said[]): Result['state'] {
+  if (!said.some(({ own, text }) => !own && text.trim() !== '')) return 'no_words'
+  return supported ? 'analyzed' : 'not_supported'
 }
 
 /** Who read the subject: the analyser that was asked, or another one in its place. */

@@ -5,6 +5,7 @@
  */
 import type { Channel } from '../insight/model.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
+import type { OutcomeBasis } from './basis.rules.ts'
 import type { Version } from './finding.rules.ts'
 import type { Kept, Present, Verdict } from './reconcile.rules.ts'
 
@@ -92,8 +93,9 @@ export interface SubjectRow {
   readonly applicationId: string | null
   readonly occurredAt: string
   readonly language: string | null
-  readonly state: 'pending' | 'analyzed' | 'failed' | 'not_supported'
+  readonly state: 'pending' | 'analyzed' | 'failed' | 'not_supported' | 'no_words'
   readonly outcome: string | null
+  readonly outcomeBasis: OutcomeBasis | null
   readonly sentiment: string | null
   readonly analyzerName: string
   readonly analyzerVersion: string
@@ -112,21 +114,22 @@ export async function saveSubjects(tx: Query, rows: readonly SubjectRow[]): Prom
   await tx`
     insert into insight_subject (
       id, organization_id, channel, session_id, feedback_record_id, recording_id, application_id, occurred_at, language, state,
-      outcome, sentiment, analyzer_name, analyzer_version, source_version
+      outcome, outcome_basis, sentiment, analyzer_name, analyzer_version, source_version
     )
     select
       r.id, r."organizationId", r.channel, ${sourceOf(tx)}, r."applicationId",
-      r."occurredAt", r.language, r.state, r.outcome, r.sentiment, r."analyzerName", r."analyzerVersion",
+      r."occurredAt", r.language, r.state, r.outcome, r."outcomeBasis", r.sentiment, r."analyzerName", r."analyzerVersion",
       r."sourceVersion"
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as r (
       id uuid, "organizationId" uuid, channel text, "sourceId" text, "applicationId" uuid, "occurredAt" timestamptz,
-      language text, state text, outcome text, sentiment text, "analyzerName" text, "analyzerVersion" text, "sourceVersion" int
+      language text, state text, outcome text, "outcomeBasis" text, sentiment text, "analyzerName" text, "analyzerVersion" text, "sourceVersion" int
     )
     on conflict (id) do update set
       occurred_at = excluded.occurred_at,
       language = excluded.language,
       state = excluded.state,
       outcome = excluded.outcome,
+      outcome_basis = excluded.outcome_basis,
       sentiment = excluded.sentiment,
       analyzer_name = excluded.analyzer_name,
       analyzer_version = excluded.analyzer_version,

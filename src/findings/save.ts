@@ -1,8 +1,9 @@
 /** The one writer of findings, for all channels: stores what an analysis found, in the transaction that ends it. */
-import type { Outcome, Sentiment } from '../analyze/insight.ts'
+import type { Kind, Outcome, Sentiment } from '../analyze/insight.ts'
 import type { Channel } from '../insight/model.ts'
 import type { Query } from '../platform/db/pool.ts'
 import type { NewId } from '../platform/ids.ts'
+import { basisOf } from './basis.rules.ts'
 import type { Draft, Version } from './finding.rules.ts'
 import * as store from './findings.store.ts'
 import { readGates, type Shows } from './gate.ts'
@@ -23,9 +24,11 @@ export interface SubjectRef {
 export interface Reading {
   readonly subject: SubjectRef
   readonly analyzer: Version
-  readonly state: 'analyzed' | 'failed' | 'not_supported'
+  readonly state: 'analyzed' | 'failed' | 'not_supported' | 'no_words'
   readonly language: string | null
   readonly outcome: Outcome | null
+  /** Kinds of findings with which the customer says the outcome. */
+  readonly saying: readonly Kind[]
   readonly sentiment: Sentiment | null
   /** Null: the findings stay as they are. */
   readonly drafts: readonly Draft[] | null
@@ -79,7 +82,7 @@ async function gatesOf(tx: Query, readings: readonly Reading[]): Promise<Shows> 
 }
 
 function changeOf(newId: NewId, reading: Reading, shows: Shows, known: store.Stored) {
-  const { subject, analyzer, state, language, outcome, sentiment, drafts, keepsLikely } = reading
+  const { subject, analyzer, state, language, outcome, saying, sentiment, drafts, keepsLikely } = reading
   const { id, organizationId, channel, applicationId = null, occurredAt } = subject
   const shared = {
     organizationId,
@@ -91,16 +94,22 @@ function changeOf(newId: NewId, reading: Reading, shows: Shows, known: store.Sto
     analyzerVersion: analyzer.version,
   }
   const sourceVersion = Math.max(1, known.sourceVersion + Number(reading.outdatesOthers))
-  const row: store.SubjectRow = {
+  const rowWith = (shown: ReadonlySet<string>): store.SubjectRow => ({
     ...shared,
     ...{ id: known.subjectId ?? newId(), occurredAt, state, outcome, sentiment, sourceVersion },
-  }
-  if (drafts === null) return { subject: row, remove: [], write: [] }
+    outcomeBasis: basisOf(outcome, saying, shown),
+  })
+  if (drafts === null) return { subject: rowWith(new Set()), remove: [], write: [] }
   const isShown: ReconcileOptions['isShown'] = ({ kind, tier }) =>
     shows(organizationId, kind, tier, language, channel)
   const options = { isShown, keepsLikely }
   const { write, remove } = reconcile(known.findings, known.verdicts, drafts, options)
-  return { subject: row, remove, write: write.map((one) => ({ ...shared, ...one, id: one.id ?? newId() })) }
+  const shown = new Set(write.filter((one) => one.shown).map(({ kind }) => kind))
+  return {
+    subject: rowWith(shown),
+    remove,
+    write: write.map((one) => ({ ...shared, ...one, id: one.id ?? newId() })),
+  }
 }
 
 /** Removes the findings of a recording whose transcript is gone or changed, and makes running analyses of it outdated. */

@@ -66,8 +66,7 @@ export function itemsOfSpeech(utterances: readonly Spoken[]): readonly Item[] {
 
 /** A quotation stays within one utterance. */
 export function resultOfSource(insight: Insight, { said, places }: Source, analyzer: Version): Result {
-  const texts = said.map(({ text }) => text)
-  return resultOf(insight, texts, analyzer, (index, from) => {
+  return resultOf(insight, said, analyzer, (index, from) => {
     const next = places[index]?.utterances?.find((one) => one.from > from)
     return next === undefined ? Number.POSITIVE_INFINITY : next.from - 1
   })

@@ -56,6 +56,16 @@ export interface CountRequest extends Period, CountFilters {
   readonly by: readonly Key[]
 }
 
+/** What is counted: a metric, or what was read of its conversations, feedback records and recordings. */
+export type Counted = Metric | 'coverage'
+
+/** How many conversations, feedback records and recordings were read. */
+export interface Coverage {
+  readonly read: number
+  readonly waiting: number
+  readonly notRead: number
+}
+
 export interface Count {
   readonly keys: Readonly<Partial<Record<Key, string | null>>>
   readonly count: number
@@ -68,6 +78,8 @@ export interface Counts {
   readonly until: string
   readonly data: readonly Count[]
   readonly total: number
+  /** Of the conversations, feedback records and recordings of the period on the channels that the metric counts. */
+  readonly coverage: Coverage
   /** False while rows of older versions are not counted yet, and if there are more groups than are shown. */
   readonly complete: boolean
 }

@@ -34,6 +34,7 @@ export function insightOperations(insight: Insight): readonly Operation[] {
           until: '2026-01-12T00:00:00.000Z',
           data: [{ week: '2026-01-05', kind: 'wrong_answer', count: 12 }],
           total: 12,
+          coverage: { read: 340, waiting: 2, notRead: 9 },
           complete: true,
         },
       },

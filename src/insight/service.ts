@@ -14,11 +14,20 @@ import type { Tx } from '../platform/db/pool.ts'
 import { errorCode } from '../platform/db/sqlstate.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
-import { changeOf } from './counts/backfill.ts'
-import { assertCountable, type Days, daysOf, daysOfDigest, startOf } from './counts/counts.rules.ts'
+import { COVERAGE_CHANGES, changeOf } from './counts/backfill.ts'
+import {
+  assertCountable,
+  coverageOf,
+  coveredChannels,
+  type Days,
+  daysOf,
+  daysOfDigest,
+  METRIC_OF,
+  startOf,
+} from './counts/counts.rules.ts'
 import * as store from './counts/counts.store.ts'
 import { type Digest, type DigestAccess, digestOf } from './digest/digest.ts'
-import type { Count, CountRequest, Counts, Key, Period } from './model.ts'
+import type { Count, CountRequest, Counts, Coverage, Key, Period } from './model.ts'
 
 export type Insight = ReturnType<typeof createInsight>
 
@@ -96,17 +105,46 @@ async function count(
   request: CountRequest,
   days: Days,
 ): Promise<Counts> {
-  const [rows, isCounted] = await Promise.all([
-    store.countRows(tx, accessOf(deps, tx, viewer), request, days),
+  const access = accessOf(deps, tx, viewer)
+  const [rows, coverage, ...counted] = await Promise.all([
+    store.countRows(tx, access, request, days),
+    readCoverage(tx, access, request, days),
     isFinished(tx, changeOf(request.metric)),
+    ...COVERAGE_CHANGES.map(({ name }) => isFinished(tx, name)),
   ])
   return {
     since: startOf(days.from),
     until: startOf(days.to),
     data: rows.map((row) => countOf(request.by, row)),
     total: rows[0]?.total ?? 0,
-    complete: isCounted && (rows[0]?.groups ?? 0) <= store.MAX_GROUPS,
+    coverage,
+    complete: counted.every(Boolean) && (rows[0]?.groups ?? 0) <= store.MAX_GROUPS,
   }
+}
+
+/** How much of what the metric counts was read. Filters by what was found do not apply, because what was not read has no findings. */
+async function readCoverage(
+  tx: Tx,
+  access: store.CountAccess,
+  request: CountRequest,
+  days: Days,
+): Promise<Coverage> {
+  const { channel, agentKey, productArea, agentVersion } = request
+  const filters = { channel, agentKey, productArea, agentVersion }
+  const channels = coveredChannels(request)
+  const [states, ...all] = await Promise.all([
+    store.countRows(tx, access, { ...filters, metric: 'coverage', by: ['status', 'channel'] }, days),
+    ...channels.map((one) =>
+      store.countRows(tx, access, { ...filters, metric: METRIC_OF[one], by: ['channel'] }, days),
+    ),
+  ])
+  const counts = new Map<string | null, number>()
+  for (const { first, second, count } of states)
+    if (channels.some((one) => one === second)) counts.set(first, (counts.get(first) ?? 0) + count)
+  return coverageOf(
+    all.flat().reduce((sum, { count }) => sum + count, 0),
+    counts,
+  )
 }
 
 /** What the caller may see. */

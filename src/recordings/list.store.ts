@@ -6,6 +6,7 @@
  * visibility apply to the rows scanned, whose number is bounded (bounded-scan.ts).
  */
 
+import type { ReadSubject } from '../findings/coverage.rules.ts'
 import { marginOf, type Place, SCAN_ROWS, type Scanned, scan, wholly } from '../platform/db/bounded-scan.ts'
 import { asMoment, behind, type Moment, type Position } from '../platform/db/keyset.ts'
 import type { Query } from '../platform/db/pool.ts'
@@ -41,6 +42,7 @@ export interface ListRow {
   readonly assetContentType: string | null
   readonly assetDurationSeconds: number | null
   readonly transcriptStatus: TranscriptStatus
+  readonly subject: ReadSubject | null
   readonly summary: string | null
   readonly createdMoment: string
   /** Empty if the start is unknown. Such a recording appears in no list that is ordered by it. */
@@ -73,7 +75,12 @@ export async function listRecordings(
       r.asset_duration_seconds as "assetDurationSeconds", r.transcript_status as "transcriptStatus", r.summary,
       ${asMoment(query, 'r.created_at')} as "createdMoment",
       coalesce(${asMoment(query, 'r.started_at')}, '') as "startedMoment",
-      coalesce(${asMoment(query, 'r.started_at')}, ${asMoment(query, 'r.created_at')}) as "beganMoment"
+      coalesce(${asMoment(query, 'r.started_at')}, ${asMoment(query, 'r.created_at')}) as "beganMoment",
+      (
+        select json_build_object('state', i.state, 'analyzer', i.analyzer_name, 'version', i.analyzer_version)
+        from insight_subject i
+        where i.organization_id = r.organization_id and i.recording_id = r.id
+      ) as subject
     from ${source.rows}
     where ${scope.visible}
       ${source.where}

@@ -1,6 +1,7 @@
 /** Response shapes of recordings: single in camelCase, in lists in snake_case (specification, "Recordings"). */
 import { type Static, Type } from '@sinclair/typebox'
 import { OUTCOMES, SENTIMENTS } from '../analyze/insight.ts'
+import { AnalysisShape, OutcomeBasisShape } from '../findings/coverage.model.ts'
 import { positionedPageOf, positionQuery } from '../http/paging.ts'
 import { momentParameter } from '../http/parameters.ts'
 import { Meeting } from '../meetings/model.ts'
@@ -130,10 +131,12 @@ export const Recording = named(
       ),
       'How the conversation ended, as the analysis reads it; null: not analysed, or in a language that is not.',
     ),
+    outcomeBasis: OutcomeBasisShape,
     sentiment: orNull(
       oneOf(SENTIMENTS, 'Polite phrases alone are `neutral`.'),
-      'How the customer felt at the end; null as for `outcome`.',
+      'How the customer felt at the end; null as for `outcome`, and where it cannot be told surely enough.',
     ),
+    analysis: AnalysisShape,
     participants: Type.Array(Participant, { description: 'The speakers, in the order of `speaker`.' }),
     record: orNull(
       CanonicalRecord,
@@ -170,6 +173,7 @@ const RecordingItem = named(
     asset_url: orNull(Type.String({ format: 'uri' }), PLAYBACK_URL),
     asset_duration_seconds: orNull(Type.Number({ minimum: 0 }), DURATION),
     transcript_status: TranscriptStatus,
+    analysis: AnalysisShape,
     summary: orNull(Type.String(), SUMMARY),
     metadata: Type.Array(
       named(

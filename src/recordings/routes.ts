@@ -9,7 +9,7 @@ import { CreateRecording, MAX_CREATE_BYTES, UpdateRecording } from './model.ts'
 import type { Playback, PlaybackUrl, PlayerUrls } from './playback.ts'
 import type { Found, Listed } from './read.ts'
 import { Recording, RecordingPage, RecordingQuery } from './resource.model.ts'
-import { awaitedOf, orderOfList } from './rules.ts'
+import { analysisOfRecording, awaitedOf, orderOfList } from './rules.ts'
 import type { Recordings } from './service.ts'
 import { prepareRecordingWork } from './work.ts'
 
@@ -261,8 +261,8 @@ function resourceOf({ metadata, ...row }: Found, urls: PlayerUrls | null) {
             joinedAt: row.meetingJoinedAt,
             endedAt: row.meetingEndedAt,
           },
-    outcome: row.outcome,
-    sentiment: row.sentiment,
+    ...{ outcome: row.outcome, outcomeBasis: row.outcomeBasis, sentiment: row.sentiment },
+    analysis: analysisOfRecording(row),
     participants: row.participants,
     record: metadata.canonical,
     metadata: metadata.all,
@@ -279,6 +279,7 @@ function itemOf(row: Listed, playback: PlaybackUrl | null) {
     asset_url: playback?.url ?? null,
     asset_duration_seconds: row.assetDurationSeconds,
     transcript_status: row.transcriptStatus,
+    analysis: analysisOfRecording(row),
     summary: row.summary,
     metadata: row.metadata.all.map((record) => ({
       id: record.id,

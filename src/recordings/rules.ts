@@ -4,6 +4,7 @@
  * Everything that needs no database is checked here, before a transaction begins. Each finding names its path.
  */
 
+import { type Analysis, analysisOf, type ReadSubject, unreadRecording } from '../findings/coverage.rules.ts'
 import type { RecordInput, ValueInput } from '../metadata/model.ts'
 import type { ErrorDetail } from '../platform/errors.ts'
 import type { OutboundPolicy } from '../platform/net/outbound-url.ts'
@@ -235,6 +236,17 @@ export function awaitedOf(
   if (transcript !== 'waiting') return {}
   return { waitingFor: asset === 'completed' ? 'transcriber' : 'media' }
 }
+
+/** Whether what was said in a recording was read, and why not. */
+export const analysisOfRecording = ({
+  subject,
+  transcriptStatus,
+  assetStatus,
+}: {
+  readonly subject: ReadSubject | null
+  readonly transcriptStatus: TranscriptStatus
+  readonly assetStatus: AssetStatus | null
+}): Analysis => analysisOf(subject, unreadRecording(transcriptStatus, assetStatus))
 
 /**
  * The order of a list, newest first: by start time if its filter bounds it; by start, or creation without a known start, if it

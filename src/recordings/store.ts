@@ -6,6 +6,8 @@
  */
 import type { PendingQuery, Row } from 'postgres'
 import type { Outcome, Sentiment } from '../analyze/insight.ts'
+import type { OutcomeBasis } from '../findings/basis.rules.ts'
+import type { ReadSubject } from '../findings/coverage.rules.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { nameWords } from '../platform/text/words.rules.ts'
 import type { AssetStatus, TranscriptSource, TranscriptStatus } from './model.ts'
@@ -120,7 +122,9 @@ export interface RecordingRow {
   readonly meetingJoinedAt: Date | null
   readonly meetingEndedAt: Date | null
   readonly outcome: Outcome | null
+  readonly outcomeBasis: OutcomeBasis | null
   readonly sentiment: Sentiment | null
+  readonly subject: ReadSubject | null
   readonly folderIds: readonly string[]
   readonly participants: readonly {
     readonly speaker: number
@@ -149,7 +153,8 @@ export async function findRecording(
       r.asset_waveform_key as "assetWaveformKey", r.asset_poster_key as "assetPosterKey",
       r.transcript_status as "transcriptStatus", r.transcript_source as "transcriptSource",
       m.platform as "meetingPlatform", m.status as "meetingStatus", m.joined_at as "meetingJoinedAt",
-      m.ended_at as "meetingEndedAt", i.outcome, i.sentiment,
+      m.ended_at as "meetingEndedAt", i.outcome, i.outcome_basis as "outcomeBasis", i.sentiment,
+      case when i.id is not null then json_build_object('state', i.state, 'analyzer', i.analyzer_name, 'version', i.analyzer_version) end as subject,
       array(
         select f.id
         from recording_folder rf

@@ -405,7 +405,7 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     conversationOf: { length: 640_000, read: (text) => conversationOfSession(rowsOf(text)) },
   },
   'findings/finding.rules.ts': {
-    resultOf: { length: MAX_TEXT, read: (text) => resultOf(EVERYTHING, [text], BUILT_IN) },
+    resultOf: { length: MAX_TEXT, read: (text) => resultOf(EVERYTHING, [{ own: false, text }], BUILT_IN) },
   },
   'agents/events/fingerprint.ts': {
     prepareEvent: {
@@ -988,6 +988,8 @@ function attempt(read: () => unknown): void {
 const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'agents/analysis/conversation.rules.ts': ['draftsOf', 'quotedMessages'],
   'findings/reconcile.rules.ts': ['reconcile'],
+  'findings/basis.rules.ts': ['basisOf', 'kindsThatSay'],
+  'findings/coverage.rules.ts': ['analysisOf', 'unreadRecording', 'unreadSession'],
   // Texts go through textOf and resultOf.
   'findings/source.rules.ts': ['draftsOf', 'itemsOfFields', 'itemsOfSpeech', 'resultOfSource'],
   // Times are checked, and as many as events.
@@ -1039,6 +1041,8 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'event-stream/event.rules.ts': ['changeText', 'eventId', 'heartbeatText', 'retryText', 'startText'],
   'insight/counts/counts.rules.ts': [
     'assertCountable',
+    'coverageOf',
+    'coveredChannels',
     'daysBefore',
     'daysOf',
     'daysOfDigest',
@@ -1189,7 +1193,15 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
     'packNumbers',
     'unpackNumbers',
   ],
-  'recordings/rules.ts': ['assertOrder', 'awaitedOf', 'changeOf', 'draftOf', 'orderOfList', 'samePerson'],
+  'recordings/rules.ts': [
+    'analysisOfRecording',
+    'assertOrder',
+    'awaitedOf',
+    'changeOf',
+    'draftOf',
+    'orderOfList',
+    'samePerson',
+  ],
   'search/highlight.rules.ts': ['toText'],
   'search/passage.rules.ts': ['configurationOf', 'fieldPassages', 'languageSample', 'speechPassages'],
   // Queries that PostgreSQL made of at most 200 characters.

@@ -207,7 +207,7 @@ test('an analysis shows what the organization’s own verdicts allow', async () 
         occurredAt: '2026-01-02T03:04:05Z',
       },
       analyzer: ANALYZER,
-      ...{ state: 'analyzed', language: 'en', outcome: null, sentiment: null },
+      ...{ state: 'analyzed', language: 'en', outcome: null, saying: [], sentiment: null },
       drafts: [
         {
           ...{ kind: 'repeated_problem', rating: 'negative', tier: 'sure', confidence: 0.9 },

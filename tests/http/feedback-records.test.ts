@@ -40,7 +40,11 @@ describe('POST records', () => {
       created_at: expect.stringMatching(/Z$/),
     })
     expect(headers.get('location')).toBe(`${records}/${body.id}`)
-    expect((await key.get(`${records}/${body.id}`)).body).toEqual({ ...body, fields: [field()] })
+    expect((await key.get(`${records}/${body.id}`)).body).toEqual({
+      ...body,
+      fields: [field()],
+      analysis: { state: 'waiting', reason: null, analyzer: null, version: null },
+    })
   })
 
   test('only fields is required; display_ts defaults to the present time', async () => {

@@ -72,6 +72,7 @@ describe('counts', () => {
         { day: '2026-03-04', rating: 'negative', count: 1 },
       ],
       total: 2,
+      coverage: { read: 1, waiting: 1, notRead: 1 },
       complete: true,
     })
   })

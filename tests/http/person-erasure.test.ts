@@ -271,6 +271,7 @@ const PRAISE = {
   state: 'analyzed',
   language: 'en',
   outcome: null,
+  saying: [],
   sentiment: 'neutral',
   analyzer: { name: 'builtin', version: '1' },
   findings: [{ ...FINDING, quote: 'Hello', index: 0, from: 0 }],

@@ -50,6 +50,7 @@ describe('list', () => {
       'asset_url',
       'asset_duration_seconds',
       'transcript_status',
+      'analysis',
       'summary',
       'metadata',
     ])

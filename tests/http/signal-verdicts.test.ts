@@ -283,7 +283,7 @@ describe('another analysis', () => {
         {
           subject,
           analyzer: { name: 'builtin', version: 'next' },
-          ...{ state: 'analyzed', language: 'en', outcome: null, sentiment: null },
+          ...{ state: 'analyzed', language: 'en', outcome: null, saying: [], sentiment: null },
           drafts: kinds.map((kind) => ({
             ...{ kind, tier, rating, confidence, occurredAt, comment: 'Said again.' },
             ...place,

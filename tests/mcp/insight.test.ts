@@ -253,6 +253,7 @@ describe('get-insights', () => {
         { keys: { day: '2026-03-04', rating: 'negative' }, count: 2 },
       ],
       total: 3,
+      coverage: { read: 0, waiting: 3, notRead: 0 },
       complete: true,
     })
     expect((await counts(bob, { by: ['rating'] })).total).toBe(6)

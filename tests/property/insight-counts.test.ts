@@ -5,11 +5,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readableApplications } from '../../src/agents/reads/visible.store.ts'
 import { hiddenRecordings, type Viewer, visibleRecording } from '../../src/folders/store.ts'
-import { COUNT_CHANGES } from '../../src/insight/counts/backfill.ts'
-import { countRows } from '../../src/insight/counts/counts.store.ts'
+import { COUNT_CHANGES, COVERAGE_CHANGES } from '../../src/insight/counts/backfill.ts'
+import { type CountedRequest, countRows } from '../../src/insight/counts/counts.store.ts'
 import { deleteZeros, foldChanges, lockFold } from '../../src/insight/counts/fold.store.ts'
 import { foldAll } from '../../src/insight/counts/fold.ts'
-import type { CountRequest } from '../../src/insight/model.ts'
 import { runDataChange } from '../../src/platform/db/data-change.ts'
 import { connect, type Sql, type Tx } from '../../src/platform/db/pool.ts'
 import { newId } from '../../src/platform/ids.ts'
@@ -61,15 +60,19 @@ afterAll(async () => {
 /** `null` as an older process left it, before there were counts. */
 const counted = () => any([true, true, true, null])
 
+const PROCESSING = ['pending', 'completed', 'capture_disabled', 'billing_blocked'] as const
+const STATES = ['pending', 'analyzed', 'failed', 'not_supported', 'no_words'] as const
+
 async function addSession(tx: Tx) {
   const id = newId()
   await tx`
     insert into agent_session (
-      id, organization_id, application_id, external_session_id, status, processing_status, agent_version, context, created_at, counted
+      id, organization_id, application_id, external_session_id, status, processing_status, agent_version, context, created_at,
+      started_at, counted
     )
     values (
-      ${id}, ${organizationId}, ${any(applications)}, ${id}, 'open', 'pending', ${any(['1', '2', null])},
-      ${tx.json({ productArea: any(['billing', 'export']) })}, ${moment()}, ${counted()}
+      ${id}, ${organizationId}, ${any(applications)}, ${id}, 'open', ${any(PROCESSING)}, ${any(['1', '2', null])},
+      ${tx.json({ productArea: any(['billing', 'export']) })}, ${moment()}, ${any([moment(), null])}, ${counted()}
     )`
 }
 
@@ -120,6 +123,18 @@ const OPERATIONS: readonly ((tx: Tx) => Promise<unknown>)[] = [
     select gen_random_uuid(), organization_id, 'conversation', id, application_id, ${moment()}, 'analyzed', 'unresolved', ${counted()}
     from (select * from agent_session where organization_id = ${organizationId} order by random() limit 1 for key share) s
     on conflict (session_id) do update set outcome = 'resolved', analyzer_version = excluded.analyzer_version`,
+  async (tx) => tx`
+    update agent_session set processing_status = ${any(PROCESSING)} where id in (${one(tx, 'agent_session')})`,
+  async (tx) => tx`
+    update agent_session
+    set started_at = ${moment()}, processing_status = ${any(PROCESSING)}, agent_version = ${any(['1', '4'])}
+    where id in (${one(tx, 'agent_session')})`,
+  async (tx) => tx`
+    update recording
+    set transcript_status = ${any(['waiting', 'processing', 'completed', 'failed'])}, asset_status = ${any([null, 'waiting', 'completed'])}
+    where id in (${one(tx, 'recording')})`,
+  async (tx) =>
+    tx`update insight_subject set state = ${any(STATES)} where id in (${one(tx, 'insight_subject')})`,
   async (tx) => tx`update agent_session set status = 'ended' where id in (${one(tx, 'agent_session')})`,
   async (tx) =>
     tx`update agent_session set agent_version = '3', last_activity_at = now() where id in (${one(tx, 'agent_session')})`,
@@ -168,7 +183,12 @@ const VIEWERS: readonly Viewer[] = [
   ...users.map((userId): Viewer => ({ kind: 'user', organizationId, userId })),
 ]
 
-const KEYS: Readonly<Record<CountRequest['metric'], readonly CountRequest['by'][]>> = {
+const KEYS: Readonly<Record<CountedRequest['metric'], readonly CountedRequest['by'][]>> = {
+  coverage: [
+    ['status', 'channel'],
+    ['status', 'day'],
+    ['productArea', 'agentVersion'],
+  ],
   signals: [
     ['day', 'kind'],
     ['channel', 'rating'],
@@ -190,14 +210,36 @@ const KEYS: Readonly<Record<CountRequest['metric'], readonly CountRequest['by'][
 }
 
 /** The same by a plain count of rows. */
-function plain(tx: Tx, viewer: Viewer, { metric, by }: CountRequest) {
+function plain(tx: Tx, viewer: Viewer, { metric, by }: CountedRequest) {
   const userId = viewer.kind === 'user' ? viewer.userId : null
   const ofApplication = tx`c.application_id = any(array(${readableApplications(tx, { organizationId, userId }, undefined)}))`
   const ofRecording = tx`c.recording_id in (select r.id from recording r where ${visibleRecording(tx, viewer)})`
   const said = tx`(case c.channel when 'conversation' then ${ofApplication} when 'recording' then ${ofRecording} else true end)`
+  const isUnread = tx`s.processing_status in ('capture_disabled', 'billing_blocked')`
+  const hasNoWords = tx`
+    (r.transcript_status = 'failed' or (r.transcript_status = 'waiting' and (r.asset_status is null or r.asset_status = 'completed')))`
+  const covered = tx`
+    select
+      s.organization_id, coalesce(s.started_at, s.created_at) as at, 'conversation' as channel, s.application_id,
+      null::uuid as recording_id, 'not_read' as status, s.context ->> 'productArea' as product_area, s.agent_version
+    from agent_session s
+    where ${isUnread}
+    union all
+    select r.organization_id, coalesce(r.started_at, r.created_at), 'recording', null, r.id, 'not_read', null, null
+    from recording r
+    where ${hasNoWords}
+    union all
+    select
+      i.organization_id, i.occurred_at, i.channel, i.application_id, i.recording_id,
+      case i.state when 'analyzed' then 'read' else 'not_read' end, i.product_area, i.agent_version
+    from insight_subject i
+    where i.state <> 'pending'
+      and not exists (select from agent_session s where s.id = i.session_id and ${isUnread})
+      and not exists (select from recording r where r.id = i.recording_id and ${hasNoWords})`
   const rows = {
+    coverage: tx`select c.*, true as counted from (${covered}) c where ${said}`,
     signals: tx`select c.*, c.occurred_at as at from agent_signal c where c.shown and ${said}`,
-    sessions: tx`select c.*, c.created_at as at, c.context ->> 'productArea' as product_area from agent_session c where ${ofApplication}`,
+    sessions: tx`select c.*, coalesce(c.started_at, c.created_at) as at, c.context ->> 'productArea' as product_area from agent_session c where ${ofApplication}`,
     feedback: tx`select c.*, c.display_ts as at from feedback_record c where true`,
     recordings: tx`select r.*, coalesce(r.started_at, r.created_at) as at from recording r where ${visibleRecording(tx, viewer)}`,
     outcomes: tx`select c.*, c.occurred_at as at from insight_subject c where c.outcome is not null and ${said}`,
@@ -225,7 +267,7 @@ async function compare(): Promise<number> {
   for (const [metric, allKeys] of Object.entries(KEYS)) {
     for (const by of allKeys) {
       const viewer = any(VIEWERS)
-      const request = { metric, by } as CountRequest
+      const request = { metric, by } as CountedRequest
       await sql.begin('isolation level repeatable read read only', async (tx) => {
         const userId = viewer.kind === 'user' ? viewer.userId : null
         const access = {
@@ -290,8 +332,8 @@ describe('counts', () => {
 
 /** Counts the rows of older versions, while others are written. */
 async function backfill(): Promise<void> {
-  await sql`delete from data_change where name like 'count_%'`
-  const all = COUNT_CHANGES.map(async (change) => {
+  await sql`delete from data_change where name like 'count_%' or name like 'coverage_%'`
+  const all = [...COUNT_CHANGES, ...COVERAGE_CHANGES].map(async (change) => {
     let outcome = ''
     while (outcome !== 'finished')
       outcome = await runDataChange(

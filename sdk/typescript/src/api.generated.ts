@@ -92,10 +92,16 @@ export interface components {
              */
             outcome: "resolved" | "unresolved" | "unclear" | null;
             /**
-             * @description How the customer felt at the end; null as for `outcome`.
+             * @description What the outcome rests on; null: there is none, or it is `unclear`.
+             * @enum {string|null}
+             */
+            outcomeBasis: "stated" | "inferred" | null;
+            /**
+             * @description How the customer felt at the end; null as for `outcome`, and where it cannot be told surely enough.
              * @enum {string|null}
              */
             sentiment: "positive" | "negative" | "neutral" | null;
+            analysis: components["schemas"]["Analysis"];
             /** @description Every event up to this sequence has been processed; null: none yet. */
             processedThroughSequence: number | null;
             /** @description Sequences missing up to here are no longer waited for, because the session was idle for too long; null: never. */
@@ -136,6 +142,29 @@ export interface components {
             has_more: boolean;
             /** @description The `cursor` of the next page; null on the last one. */
             next_cursor: string | null;
+        };
+        /** @description Whether it was read, and why not. What was not read has no findings, which does not mean that nothing is there. */
+        Analysis: {
+            /**
+             * @description `read`: analysed; `waiting`: not yet; `not_read`: it was not, or not to its end.
+             * @enum {string}
+             */
+            state: "read" | "waiting" | "not_read";
+            /**
+             * @description Why it was not read. Null otherwise, and where the analysis failed.
+             * @enum {string|null}
+             */
+            reason: "language" | "no_words" | "capture_disabled" | "billing" | null;
+            /**
+             * @description Name of the analyser that read it last; null: none yet.
+             * @example builtin
+             */
+            analyzer: string | null;
+            /**
+             * @description Version of that analyser.
+             * @example 8
+             */
+            version: string | null;
         };
         /**
          * @description One typed value of a record.
@@ -213,6 +242,7 @@ export interface components {
             created_at: string;
             /** @description The values of the record, as they were sent. */
             fields: components["schemas"]["FeedbackField"][];
+            analysis: components["schemas"]["Analysis"];
         };
         /** @description One page of a list. */
         FeedbackRecordPage: {
@@ -387,6 +417,7 @@ export interface components {
             /** @description Duration of the media in seconds; null if unknown. */
             asset_duration_seconds: number | null;
             transcript_status: components["schemas"]["TranscriptStatus"];
+            analysis: components["schemas"]["Analysis"];
             /** @description What the recording is about; null if there is no summary. */
             summary: string | null;
             /** @description Metadata records of every source, the canonical one first. */

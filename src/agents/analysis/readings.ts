@@ -30,10 +30,7 @@ export async function resultsOf(
     const found = await analyzer.analyze(subjects, signal, organization)
     for (const [place, n] of ns.entries()) insights[n] = found[place]!
   }
-  return conversations.map(({ subject }, n) => {
-    const texts = subject.said.map(({ text }) => text)
-    return resultOf(insights[n]!, texts, analyzer)
-  })
+  return conversations.map(({ subject }, n) => resultOf(insights[n]!, subject.said, analyzer))
 }
 
 /** What is stored of the sessions, and the quoted messages that have not changed. */
@@ -85,6 +82,7 @@ export async function saveSessions(
       state: result?.state ?? ('failed' as const),
       language: result?.language ?? null,
       outcome: result?.outcome ?? null,
+      saying: result?.saying ?? [],
       sentiment: result?.sentiment ?? null,
       drafts: draftsOf(conversation, result?.findings ?? [], present.places.get(id) ?? []),
       keepsLikely,

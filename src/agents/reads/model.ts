@@ -2,6 +2,7 @@
 
 import { type Static, Type } from '@sinclair/typebox'
 import { OUTCOMES, SENTIMENTS } from '../../analyze/insight.ts'
+import { AnalysisShape, OutcomeBasisShape } from '../../findings/coverage.model.ts'
 import { pageOf, pageQuery } from '../../http/paging.ts'
 import { momentParameter } from '../../http/parameters.ts'
 import {
@@ -45,10 +46,12 @@ const sessionMembers = {
     ),
     'How the conversation ended, as the analysis reads it; null: not analysed, or in a language that is not.',
   ),
+  outcomeBasis: OutcomeBasisShape,
   sentiment: orNull(
     oneOf(SENTIMENTS, 'Polite phrases alone are `neutral`.'),
-    'How the customer felt at the end; null as for `outcome`.',
+    'How the customer felt at the end; null as for `outcome`, and where it cannot be told surely enough.',
   ),
+  analysis: AnalysisShape,
   processedThroughSequence: orNull(
     Type.Integer({ minimum: 0 }),
     'Every event up to this sequence has been processed; null: none yet.',

@@ -2,6 +2,7 @@
 
 import { type Static, Type } from '@sinclair/typebox'
 import { recorded } from '../../audit/change.ts'
+import { analysisOf, unreadSession } from '../../findings/coverage.rules.ts'
 import { noContent, type Operation, ok, operation } from '../../http/operation.ts'
 import { keyset, pageOf, toPage } from '../../http/paging.ts'
 import { moment, uuidOf } from '../../http/parameters.ts'
@@ -244,8 +245,12 @@ function signalOperations(conversations: Conversations): readonly Operation[] {
   ]
 }
 
-function session({ watermark, startedMoment: _, createdMoment: __, ...row }: SessionRow) {
-  return { ...row, processedThroughSequence: watermark < 0 ? null : watermark }
+function session({ watermark, startedMoment: _, createdMoment: __, subject, ...row }: SessionRow) {
+  return {
+    ...row,
+    analysis: analysisOf(subject, unreadSession(row.processingStatus)),
+    processedThroughSequence: watermark < 0 ? null : watermark,
+  }
 }
 
 function event({ body, createdAt, updatedAt, ...row }: EventRow) {

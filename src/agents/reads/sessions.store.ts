@@ -6,6 +6,8 @@
  */
 
 import type { Outcome, Sentiment } from '../../analyze/insight.ts'
+import type { OutcomeBasis } from '../../findings/basis.rules.ts'
+import type { ReadSubject } from '../../findings/coverage.rules.ts'
 import { type Scanned, scan, wholly } from '../../platform/db/bounded-scan.ts'
 import { asMoment, behind, type MomentSlice } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
@@ -36,7 +38,9 @@ export interface SessionRow {
   readonly environment: string | null
   readonly participants: readonly Participant[]
   readonly outcome: Outcome | null
+  readonly outcomeBasis: OutcomeBasis | null
   readonly sentiment: Sentiment | null
+  readonly subject: ReadSubject | null
   readonly watermark: number
   readonly gapsPermanentThrough: number | null
   readonly startedAt: Date
@@ -60,7 +64,11 @@ const sessionColumns = (sql: Query) => sql`
   s.environment,
   s.participants,
   i.outcome,
+  i.outcome_basis as "outcomeBasis",
   i.sentiment,
+  case when i.id is not null then
+    json_build_object('state', i.state, 'analyzer', i.analyzer_name, 'version', i.analyzer_version)
+  end as subject,
   s.watermark,
   s.gaps_permanent_through as "gapsPermanentThrough",
   ${momentOf(sql, 's', 'began')} as "startedAt",

@@ -26,6 +26,29 @@ export function labelOf(name: string): string {
   return LABELS[name] ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ')
 }
 
+const UNREAD = {
+  language: 'Not analysed in this language',
+  no_words: 'No words to analyse',
+  capture_disabled: 'Not analysed: content is not stored',
+  billing: 'Not analysed: no credits are left',
+} as const
+
+interface Analysis {
+  readonly state: 'read' | 'waiting' | 'not_read'
+  readonly reason: keyof typeof UNREAD | null
+}
+
+/** Whether something was analysed, and why not; null if it was. */
+export function readWords({ state, reason }: Analysis): string | null {
+  if (state === 'read') return null
+  if (state === 'waiting') return 'Not analysed yet'
+  return reason === null ? 'The analysis failed' : UNREAD[reason]
+}
+
+/** What an outcome rests on; null where there is none. */
+export const basisWords = (basis: 'stated' | 'inferred' | null): string | null =>
+  basis === null ? null : basis === 'stated' ? 'Said by the customer' : 'Inferred by the analysis'
+
 /** What a person is called. */
 export function nameOf(person: {
   readonly first_name: string | null

@@ -1,7 +1,7 @@
 /** Counts what was stored before there were counts: background changes with progress in `earshot doctor`. */
 import type { DataChange } from '../../platform/db/data-change.ts'
 import type { Metric } from '../model.ts'
-import { countRowsOf } from './backfill.store.ts'
+import { countRowsOf, coverRowsOf } from './backfill.store.ts'
 
 const TABLE_OF = {
   signals: 'agent_signal',
@@ -22,3 +22,18 @@ export const COUNT_CHANGES: readonly DataChange[] = Object.entries(TABLE_OF).map
   rowsPerStep: ROWS_PER_STEP,
   change: (tx, keys) => countRowsOf(tx, table, keys),
 }))
+
+const coverage = (name: string, table: Parameters<typeof coverRowsOf>[1]): DataChange => ({
+  name: `coverage_of_${name}`,
+  table,
+  key: 'id',
+  rowsPerStep: ROWS_PER_STEP,
+  change: (tx, keys) => coverRowsOf(tx, table, keys),
+})
+
+/** Counts what was read before there was a coverage. */
+export const COVERAGE_CHANGES: readonly DataChange[] = [
+  coverage('sessions', 'agent_session'),
+  coverage('recordings', 'recording'),
+  coverage('subjects', 'insight_subject'),
+]

@@ -1,6 +1,15 @@
 /** What can be counted by what, and over which days. Pure. */
 import { invalid } from '../../platform/validation/json.ts'
-import { type CountFilters, type CountRequest, KEYS_OF, type Metric, type Period } from '../model.ts'
+import {
+  CHANNELS,
+  type Channel,
+  type CountFilters,
+  type CountRequest,
+  type Coverage,
+  KEYS_OF,
+  type Metric,
+  type Period,
+} from '../model.ts'
 
 const DAY_MS = 86_400_000
 const DEFAULT_DAYS = 30
@@ -96,16 +105,50 @@ export function assertCountable(request: CountRequest, pathOf = (filter: string)
     throw invalid([{ path: pathOf(unfit), code: 'contradiction', message: `does not apply to ${metric}` }])
 }
 
+/** The metric that counts what is read, by channel. */
+export const METRIC_OF = {
+  conversation: 'sessions',
+  feedback: 'feedback',
+  recording: 'recordings',
+} as const satisfies Record<Channel, Metric>
+
+const CHANNELS_OF: Readonly<Record<Metric, readonly Channel[]>> = {
+  signals: CHANNELS,
+  sessions: ['conversation'],
+  feedback: ['feedback'],
+  recordings: ['recording'],
+  outcomes: ['conversation', 'recording'],
+}
+
+/** Channels of whose conversations, records and recordings a count says how many were read. */
+export const coveredChannels = ({ metric, channel }: CountRequest): readonly Channel[] =>
+  CHANNELS_OF[metric].filter((one) => channel === undefined || one === channel)
+
+/**
+ * What is neither read nor refused waits.
+ * @param all how many conversations, records and recordings there are
+ * @param counts by state
+ */
+export function coverageOf(all: number, counts: ReadonlyMap<string | null, number>): Coverage {
+  const [read, notRead] = [counts.get('read') ?? 0, counts.get('not_read') ?? 0]
+  return { read, waiting: Math.max(0, all - read - notRead), notRead }
+}
+
 /** Bits of the level of folded counts. */
 export const WITH_AREA = 1
 export const WITH_VERSION = 2
 
 /** The level with what a count needs. An organization may have many areas and versions, so the other levels have fewer rows. */
-export function levelOf({ by, productArea, agentVersion }: CountRequest): number {
+export function levelOf({
+  by,
+  productArea,
+  agentVersion,
+}: Pick<CountRequest, keyof CountFilters | 'by'>): number {
   const hasArea = productArea !== undefined || by.includes('productArea')
   const hasVersion = agentVersion !== undefined || by.includes('agentVersion')
   return (hasArea ? WITH_AREA : 0) + (hasVersion ? WITH_VERSION : 0)
 }
 
 /** Whether a count needs the themes of signals, which are not folded. */
-export const hasTheme = ({ by, theme }: CountRequest): boolean => theme !== undefined || by.includes('theme')
+export const hasTheme = ({ by, theme }: Pick<CountRequest, 'by' | 'theme'>): boolean =>
+  theme !== undefined || by.includes('theme')

@@ -8,7 +8,7 @@
 import type { SignalKind } from '../../agents/model.ts'
 import { kindsMeant } from '../../agents/reads/signals.rules.ts'
 import type { Tx } from '../../platform/db/pool.ts'
-import type { CountRequest, Key } from '../model.ts'
+import type { Counted, CountRequest, Key } from '../model.ts'
 import type { Fragment } from '../period.store.ts'
 import { type Days, hasTheme, levelOf } from './counts.rules.ts'
 
@@ -40,7 +40,11 @@ export async function prepareCounts(tx: Tx, timeoutMs: number): Promise<void> {
       set_config('max_parallel_workers_per_gather', '0', true), set_config('jit', 'off', true)`
 }
 
-export function countRows(tx: Tx, access: CountAccess, request: CountRequest, days: Days) {
+export interface CountedRequest extends Omit<CountRequest, 'metric'> {
+  readonly metric: Counted
+}
+
+export function countRows(tx: Tx, access: CountAccess, request: CountedRequest, days: Days) {
   const { organizationId } = access
   const [first = 'day', second] = request.by
   const counted = hasTheme(request) ? themed(tx, access, days) : folded(tx, access, request, days)
@@ -65,7 +69,7 @@ export function countRows(tx: Tx, access: CountAccess, request: CountRequest, da
 }
 
 /** The folded counts, and the changes that are not folded yet. */
-function folded(tx: Tx, access: CountAccess, request: CountRequest, days: Days): Fragment {
+function folded(tx: Tx, access: CountAccess, request: CountedRequest, days: Days): Fragment {
   const { metric, by } = request
   const { organizationId } = access
   // The subqueries are computed once, the casts would be for every row.
@@ -126,7 +130,11 @@ const mondayOf = (tx: Tx, day: Fragment) => tx`(${day} - ((${day} - date '2001-0
 
 const isTime = (key: Key): boolean => key === 'day' || key === 'week'
 
-function conditions(tx: Tx, { organizationId, applications }: CountAccess, request: CountRequest): Fragment {
+function conditions(
+  tx: Tx,
+  { organizationId, applications }: CountAccess,
+  request: CountedRequest,
+): Fragment {
   const { kind, rating, productArea, agentVersion, outcome, theme, channel, agentKey } = request
   const is = (column: string, value: string | undefined) =>
     value === undefined ? tx`` : tx`and ${tx(column)} = ${value}`
@@ -191,7 +199,7 @@ function shownKey(
 function hidden(
   tx: Tx,
   { organizationId, hiddenRecordings }: CountAccess,
-  request: CountRequest,
+  request: CountedRequest,
   days: Days,
 ): Fragment {
   const { metric, channel } = request
@@ -212,6 +220,24 @@ function hidden(
         ${inDays(began)}`
   }
   const at = tx`r.occurred_at`
+  if (metric === 'coverage') {
+    const began = tx`coalesce(r.started_at, r.created_at)`
+    return tx`
+      union all
+      select (${began} at time zone 'UTC')::date, 'recording', null, null, null, null, r.coverage, null, null, -1
+      from recording r
+      where r.organization_id = ${organizationId}
+        and r.coverage is not null
+        and r.id = any(array(${hiddenRecordings}))
+        ${inDays(began)}
+      union all
+      select (${at} at time zone 'UTC')::date, r.channel, null, null, null, null, r.coverage, null, null, -1
+      from insight_subject r
+      where r.organization_id = ${organizationId}
+        and r.coverage is not null
+        and r.recording_id = any(array(${hiddenRecordings}))
+        ${inDays(at)}`
+  }
   if (metric === 'outcomes')
     return tx`
       union all

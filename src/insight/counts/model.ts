@@ -38,6 +38,21 @@ export const CountQuery = Type.Object({
   agentKey: Type.Optional(text('Only of this agent.', { minLength: 1, maxLength: 512 })),
 })
 
+export const CoverageShape = Type.Object(
+  {
+    read: count('Analysed.'),
+    waiting: count('Not analysed yet.'),
+    notRead: count(
+      'Not analysed: in another language, without words, without stored content, or without credits.',
+    ),
+  },
+  {
+    description:
+      'How many conversations, feedback records and recordings of these days were read, on the channels that the metric counts: with the ' +
+      'filters `channel`, `agentKey`, `productArea` and `agentVersion`, without the others. `analysis` of each one says why it was not read.',
+  },
+)
+
 export const CountAnswer = named(
   'Counts',
   Type.Object({
@@ -61,6 +76,7 @@ export const CountAnswer = named(
       },
     ),
     total: count('Everything that was counted.'),
+    coverage: CoverageShape,
     complete: Type.Boolean({
       description:
         'False if there are more combinations than are shown, and while rows that an older version stored are still being counted.',

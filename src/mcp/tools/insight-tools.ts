@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { RATINGS, SIGNAL_KINDS } from '../../agents/model.ts'
 import { OUTCOMES } from '../../analyze/insight.ts'
 import { moment } from '../../http/parameters.ts'
+import { CoverageShape } from '../../insight/counts/model.ts'
 import { CHANNELS, KEYS, METRICS } from '../../insight/model.ts'
 import type { Insight } from '../../insight/service.ts'
 import { pathOf } from '../../insight/timeline/page.rules.ts'
@@ -162,6 +163,7 @@ const getInsights = (insight: Insight) =>
         }),
       ),
       total: Type.Integer({ minimum: 0, description: 'Everything that was counted.' }),
+      coverage: CoverageShape,
       complete: Type.Boolean({
         description: `False if there are more than ${MAX_GROUPS} groups, and while old rows are still being counted.`,
       }),

@@ -12,7 +12,7 @@ import { useLive } from '../live.ts'
 import { useLoaded } from '../load.ts'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Player, type PlayerControl } from '../parts/player.tsx'
-import { Tag, Time, Title } from '../parts/small.tsx'
+import { Tag, Time, Title, Unread } from '../parts/small.tsx'
 import { clock } from '../words.ts'
 
 type Recording = Schemas['Recording']
@@ -107,6 +107,7 @@ function OneCall({
   return (
     <article>
       <Title text={displayName ?? 'Unnamed call'}>
+        {transcript.status === 'completed' ? <Unread analysis={recording.analysis} /> : null}
         <Time at={startedAt ?? createdAt} />
       </Title>
       {summary === null ? null : (

@@ -9,7 +9,7 @@ import { usePages } from '../load.ts'
 import { List } from '../parts/list.tsx'
 import { DemoHint, Empty } from '../parts/notes.tsx'
 import { boundsOf, PeriodNote } from '../parts/period-note.tsx'
-import { Select, Tag, Time, Title } from '../parts/small.tsx'
+import { Select, Tag, Time, Title, Unread } from '../parts/small.tsx'
 import { EVER } from '../period.ts'
 import { clock, createdAtOf } from '../words.ts'
 
@@ -71,6 +71,7 @@ export function Calls() {
               {call.transcript_status === 'completed' ? null : (
                 <Tag value={waitWords(call)} tone={call.transcript_status} />
               )}
+              {call.transcript_status === 'completed' ? <Unread analysis={call.analysis} /> : null}
               {call.asset_duration_seconds === null ? null : (
                 <span class="quiet">{clock(call.asset_duration_seconds)}</span>
               )}

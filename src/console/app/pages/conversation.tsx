@@ -9,7 +9,7 @@ import { More } from '../parts/more.tsx'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Tag, Time, Title } from '../parts/small.tsx'
 import { useWho } from '../parts/who.tsx'
-import { dateTime, labelOf } from '../words.ts'
+import { basisWords, dateTime, labelOf, readWords } from '../words.ts'
 import { speakerOf } from './conversations.tsx'
 
 type Event = Schemas['StoredAgentEvent']
@@ -53,6 +53,8 @@ export function Conversation() {
         <Fact name="Agent" value={[session.agentKey, session.agentVersion].filter(Boolean).join(' ')} />
         <Fact name="Product area" value={session.context?.productArea} />
         <Fact name="Environment" value={session.environment} />
+        <Fact name="Outcome" value={basisWords(session.outcomeBasis)} />
+        <Fact name="Analysis" value={readWords(session.analysis)} />
         <Fact name="Status" value={`${session.status}, ${session.processingStatus}`} />
         <Fact name="Began" value={dateTime(session.startedAt)} />
         <Fact name="Last event" value={dateTime(session.endedAt)} />

@@ -6,7 +6,7 @@ import { usePages } from '../load.ts'
 import { List } from '../parts/list.tsx'
 import { DemoHint, Empty, FirstConversation } from '../parts/notes.tsx'
 import { boundsOf, PeriodNote } from '../parts/period-note.tsx'
-import { Select, Tag, Time, Title } from '../parts/small.tsx'
+import { Select, Tag, Time, Title, Unread } from '../parts/small.tsx'
 
 type Session = Schemas['AgentSession']
 
@@ -82,6 +82,7 @@ export function Conversations() {
             <span class="tags">
               {session.outcome === null ? null : <Tag value={session.outcome} />}
               {session.sentiment === null ? null : <Tag value={session.sentiment} />}
+              <Unread analysis={session.analysis} />
             </span>
             <Time at={session.startedAt} />
           </>

@@ -4,7 +4,7 @@ import { pageOf } from '../address.ts'
 import { api, contentOf } from '../api.ts'
 import { useLoaded } from '../load.ts'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
-import { Time, Title } from '../parts/small.tsx'
+import { Time, Title, Unread } from '../parts/small.tsx'
 
 export function FeedbackRecord() {
   const { params } = useRoute()
@@ -19,10 +19,11 @@ export function FeedbackRecord() {
   )
   if (record.data === null)
     return record.state === 'failed' ? <ErrorNote problem={record.problem} /> : <Loading />
-  const { fields, display_ts, external_id, person_id } = record.data
+  const { fields, display_ts, external_id, person_id, analysis } = record.data
   return (
     <article>
       <Title text={external_id ?? `Record ${params.id}`}>
+        <Unread analysis={analysis} />
         <Time at={display_ts} />
       </Title>
       {person_id === null ? null : (

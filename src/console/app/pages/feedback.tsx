@@ -7,7 +7,7 @@ import { type ListPage, useLoaded, usePages } from '../load.ts'
 import { List } from '../parts/list.tsx'
 import { DemoHint, Empty, ErrorNote, Loading } from '../parts/notes.tsx'
 import { type Bounds, boundsOf, PeriodNote } from '../parts/period-note.tsx'
-import { Time, Title } from '../parts/small.tsx'
+import { Time, Title, Unread } from '../parts/small.tsx'
 import { EVER } from '../period.ts'
 
 type FeedbackRow = Schemas['FeedbackRecord']
@@ -129,6 +129,9 @@ function Records({ sources, bounds }: RecordsProps) {
           </span>
           <span class="quiet clip" dir="auto">
             {nameOf(record.feedback_source_id)}
+          </span>
+          <span class="tags">
+            <Unread analysis={record.analysis} />
           </span>
           <Time at={record.display_ts} />
         </>

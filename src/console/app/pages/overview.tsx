@@ -66,6 +66,17 @@ export function Overview() {
   )
 }
 
+/** How much of the period was not analysed; nothing if all of it was. */
+function Read({ coverage: { waiting, notRead } }: Pick<Counts, 'coverage'>) {
+  const parts = [
+    ...(notRead === 0 ? [] : [`${number(notRead)} not analysed`]),
+    ...(waiting === 0 ? [] : [`${number(waiting)} still to be analysed`]),
+  ]
+  return parts.length === 0 ? null : (
+    <p class="quiet">Of the conversations, records and calls of this period: {parts.join(', ')}.</p>
+  )
+}
+
 function Numbers({ period }: { readonly period: Period }) {
   const round = useLive('findings')
   const loaded = useLoaded(`${period.since} ${round}`, async (signal) => {
@@ -101,6 +112,7 @@ function Numbers({ period }: { readonly period: Period }) {
           <DemoHint />
         </Empty>
       ) : null}
+      <Read coverage={findings.coverage} />
       <div class="figures">
         <Figure
           label="Conversations"

@@ -1,8 +1,9 @@
 /** Small parts that many pages use. */
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
+import type { Schemas } from '../api.ts'
 import { arrive } from '../place.ts'
-import { ago, dateTime, labelOf } from '../words.ts'
+import { ago, dateTime, labelOf, readWords } from '../words.ts'
 
 /** When something was said, in the viewer's zone. */
 export function Time({ at }: { readonly at: string }) {
@@ -30,6 +31,11 @@ export function Tag({ value, tone }: { readonly value: string; readonly tone?: s
       {labelOf(value)}
     </span>
   )
+}
+
+/** Why something was not analysed; nothing if it was, or will be. */
+export function Unread({ analysis }: { readonly analysis: Schemas['Analysis'] }) {
+  return analysis.state === 'not_read' ? <Tag value={readWords(analysis) ?? ''} tone="unread" /> : null
 }
 
 /** The title of a page, and what stands beside it. The document gets the same title. */
