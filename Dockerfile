@@ -31,9 +31,9 @@ RUN cd ffmpeg-* \
     --enable-decoder=pcm_f32le,pcm_f32be,pcm_f64le,pcm_alaw,pcm_mulaw \
     --enable-decoder=adpcm_ms,adpcm_ima_wav,adpcm_ima_qt,gsm,gsm_ms \
     --enable-decoder=movtext,text,subrip,srt,webvtt,ass,ssa,dvdsub,ccaption,png,bmp,gif,webp \
-    --enable-encoder=libx264,aac,mjpeg,pcm_s16le --enable-muxer=mp4,ipod,mjpeg,pcm_s16le,wav \
+    --enable-encoder=libx264,aac,mjpeg,pcm_s16le --enable-muxer=mp4,ipod,webm,mp3,mjpeg,pcm_s16le,wav \
     --enable-filter=scale,select,yadif,format,fps,transpose,hflip,vflip,rotate,trim,setpts,null,copy \
-    --enable-filter=aformat,aresample,atrim,asetpts,anull,acopy \
+    --enable-filter=aformat,aresample,amix,atrim,asetpts,anull,acopy \
  && make --jobs="$(nproc)" > /dev/null 2>&1 \
  && make install-progs DESTDIR=/ffmpeg > /dev/null
 

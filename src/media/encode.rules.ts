@@ -50,18 +50,49 @@ export function inputArguments({ container }: MediaFacts, path: string): readonl
 /** Removes tags from every output, because they may contain a location. */
 const ANONYMOUS = ['-map_metadata', '-1', '-map_chapters', '-1'] as const
 
-/** MP4 with its index at the start, or M4A for audio only. */
-export function encodeArguments(facts: MediaFacts, { video, audio }: Conversion): readonly string[] {
+/** MP4 with its index at the start, or M4A for audio only; what is only repaired keeps its container. */
+export function encodeArguments(facts: MediaFacts, conversion: Conversion): readonly string[] {
+  const { video, audio } = conversion
   return [
     ...(facts.video === null || video === null ? [] : ['-map', `0:${facts.video.index}`]),
-    ...(facts.audio === null || audio === null ? [] : ['-map', `0:${facts.audio.index}`]),
+    ...(audio === 'encode' ? soundArguments(facts) : []),
+    ...(audio === 'copy' && facts.audio !== null ? ['-map', `0:${facts.audio.index}`] : []),
     ...ANONYMOUS,
     ...(video === 'encode' ? videoArguments(facts.video?.frameRate ?? null) : []),
     ...(video === 'copy' ? ['-c:v', 'copy'] : []),
     ...(audio === 'encode' ? audioArguments(facts.audio?.channels ?? 1) : []),
     ...(audio === 'copy' ? ['-c:a', 'copy'] : []),
-    ...['-movflags', '+faststart', '-f', facts.isAudio ? 'ipod' : 'mp4'],
+    ...MUXERS[conversion.into](facts.isAudio),
   ]
+}
+
+const MUXERS = {
+  mp4: (isAudio: boolean) => ['-movflags', '+faststart', '-f', isAudio ? 'ipod' : 'mp4'],
+  webm: () => ['-f', 'webm'],
+  mp3: () => ['-write_xing', '1', '-id3v2_version', '0', '-f', 'mp3'],
+  wav: () => ['-f', 'wav'],
+} as const
+
+/**
+ * Maps the mix of all audio streams, on the clock of the media: silence stands for a late start and for gaps, because an encoder
+ * writes, and a recogniser hears, one sound behind the other.
+ * @param rate samples a second; null: as they are
+ */
+export function soundArguments(
+  { audioTracks, mayFillGaps }: Pick<MediaFacts, 'audioTracks' | 'mayFillGaps'>,
+  rate: number | null = null,
+): readonly string[] {
+  const options = [
+    ...(rate === null ? [] : [`osr=${rate}`]),
+    ...(mayFillGaps ? ['async=1', 'first_pts=0'] : []),
+  ]
+  const resample = options.length === 0 ? 'anull' : `aresample=${options.join(':')}`
+  if (audioTracks.length <= 1)
+    return audioTracks.flatMap(({ index }) => ['-map', `0:${index}`, '-af', resample])
+  const named = audioTracks.map(({ index }, track) => `[0:${index}]${resample}[t${track}]`)
+  const inputs = audioTracks.map((_, track) => `[t${track}]`).join('')
+  const mix = `${inputs}amix=inputs=${audioTracks.length}:duration=longest[mix]`
+  return ['-filter_complex', [...named, mix].join(';'), '-map', '[mix]']
 }
 
 type Conversion = Extract<Playback, { readonly kind: 'convert' }>

@@ -8,6 +8,8 @@ import { type Container, MediaError } from './rules.ts'
 
 /** Longer than any conversation. A header may claim centuries. */
 export const MAX_DURATION_SECONDS = 24 * 60 * 60
+/** Recorders write up to six tracks. */
+const MAX_TRACKS = 8
 /** Pixels of an 8K frame. A few bytes may claim a frame that fills the memory. */
 export const MAX_PIXELS = 8_192 * 4_320
 
@@ -112,14 +114,24 @@ export interface MediaFacts {
   readonly container: Container
   readonly contentType: string
   readonly isAudio: boolean
-  /** null if the file does not state it. */
+  /** Measured on the packets; what the header claims if they have no timestamps; null if it claims nothing possible. */
   readonly durationSeconds: number | null
+  /** What the header claims, which players show; null: nothing possible. */
+  readonly claimedSeconds: number | null
+  /** Where the clock of the media begins. Players and FFmpeg expect 0. */
+  readonly startSeconds: number
+  /** Silence within the first audio stream that has no packets. */
+  readonly gapSeconds: number
+  /** Whether late starts and gaps of the sound are filled with silence. */
+  readonly mayFillGaps: boolean
   /** The first stream of its kind, which players play. */
   readonly video: VideoStream | null
   readonly audio: AudioStream | null
+  /** Every audio stream, at most `MAX_TRACKS`. What is heard is their mix. */
+  readonly audioTracks: readonly AudioStream[]
 }
 
-/** @throws MediaError if the file has neither audio nor video, or claims impossible values */
+/** @throws MediaError if the file has neither audio nor video, or claims an impossible picture */
 export function factsOf(
   container: Container,
   { streams = [], format, packets = [] }: ProbeReport,
@@ -136,16 +148,23 @@ export function factsOf(
   if (packets.length === 0)
     throw new MediaError('processing_failed', false, 'the file has an index but no data')
   const claims = [format?.duration, ...playable.map(({ duration }) => duration)].map(Number)
-  const durations = claims.filter((seconds) => Number.isFinite(seconds) && seconds > 0)
-  if (durations.some((seconds) => seconds > MAX_DURATION_SECONDS))
-    throw new MediaError('processing_failed', false, `the file claims to last ${Math.max(...durations)} s`)
+  const claimedSeconds = claims.find((seconds) => seconds > 0 && seconds <= MAX_DURATION_SECONDS) ?? null
+  const audioTracks = playable
+    .filter(({ codec_type }) => codec_type === 'audio')
+    .slice(0, MAX_TRACKS)
+    .map(audioOf)
   return {
     container,
     contentType: video === undefined ? container.audioType : container.videoType,
     isAudio: video === undefined,
-    durationSeconds: durations[0] ?? null,
+    durationSeconds: claimedSeconds,
+    claimedSeconds,
+    startSeconds: 0,
+    gapSeconds: 0,
+    mayFillGaps: true,
     video: video === undefined ? null : videoOf(video),
-    audio: audio === undefined ? null : audioOf(audio),
+    audio: audioTracks[0] ?? null,
+    audioTracks,
   }
 }
 

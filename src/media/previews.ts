@@ -5,7 +5,13 @@
  */
 import { rm, stat } from 'node:fs/promises'
 import { deadlineMs, type Pace } from './deadline.rules.ts'
-import { inputArguments, posterArguments, posterSeconds, posterSeekArguments } from './encode.rules.ts'
+import {
+  inputArguments,
+  posterArguments,
+  posterSeconds,
+  posterSeekArguments,
+  soundArguments,
+} from './encode.rules.ts'
 import { MAX_DURATION_SECONDS, type MediaFacts } from './facts.rules.ts'
 import { MAX_WAVEFORM_MS } from './rules.ts'
 import { runTool } from './tool.ts'
@@ -40,15 +46,27 @@ export function createWaveform(
   return orNone(signal, async () => {
     const { size: bytes } = await stat(source.path)
     const peaks = createPeaks()
-    const form = ['-map', `0:${audio.index}`, '-ac', '1', '-ar', `${SAMPLE_RATE}`, '-f', 's16le', 'pipe:1']
+    const form = [
+      ...soundArguments(source.facts, SAMPLE_RATE),
+      '-ac',
+      '1',
+      '-t',
+      `${MAX_DURATION_SECONDS}`,
+      '-f',
+      's16le',
+      'pipe:1',
+    ]
     await runTool(ffmpeg, [...QUIET, ...inputArguments(source.facts, source.path), ...form], {
       signal,
       timeoutMs: deadlineMs({ durationSeconds, bytes }, PACE),
       maxOutputBytes: MAX_AUDIO_BYTES,
       onOutput: (chunk) => peaks.add(chunk),
     })
+    const decodedSeconds = peaks.samples / SAMPLE_RATE
+    // Sound may end before the picture; players draw the waveform over the whole length.
+    if (peaks.samples > 0) peaks.fillTo(Math.floor((durationSeconds ?? 0) * SAMPLE_RATE))
     const waveform = peaks.waveform()
-    return waveform === null ? null : { waveform, durationSeconds: peaks.samples / SAMPLE_RATE }
+    return waveform === null ? null : { waveform, durationSeconds: decodedSeconds }
   })
 }
 

@@ -26,7 +26,7 @@ export class MediaError extends Error {
 
 /** A container format: the demuxers that may read it, and its media types with and without video. */
 export interface Container {
-  readonly name: 'mp4' | 'quicktime' | 'webm' | 'ogg' | 'flac' | 'wav' | 'aac' | 'mp3' | 'mpeg'
+  readonly name: 'mp4' | 'quicktime' | 'webm' | 'matroska' | 'ogg' | 'flac' | 'wav' | 'aac' | 'mp3' | 'mpeg'
   readonly demuxers: string
   readonly audioType: string
   readonly videoType: string
@@ -45,6 +45,8 @@ const WEBM = {
   audioType: 'audio/webm',
   videoType: 'video/webm',
 } as const
+/** Chrome records H.264 as Matroska. It is never published as it is, so no client sees its type. */
+const MATROSKA = { ...WEBM, name: 'matroska' } as const
 const OGG = { name: 'ogg', demuxers: 'ogg', audioType: 'audio/ogg', videoType: 'video/ogg' } as const
 const FLAC = { name: 'flac', demuxers: 'flac', audioType: 'audio/flac', videoType: 'audio/flac' } as const
 const WAV = { name: 'wav', demuxers: 'wav', audioType: 'audio/wav', videoType: 'audio/wav' } as const
@@ -57,35 +59,80 @@ const MPEG = {
   videoType: 'video/mpeg',
 } as const
 
-export const CONTAINERS: readonly Container[] = [MP4, QUICKTIME, WEBM, OGG, FLAC, WAV, AAC, MP3, MPEG]
+export const CONTAINERS: readonly Container[] = [
+  MP4,
+  QUICKTIME,
+  WEBM,
+  MATROSKA,
+  OGG,
+  FLAC,
+  WAV,
+  AAC,
+  MP3,
+  MPEG,
+]
 
-/** Number of bytes at the start of a file that determine its type. */
+/** Number of bytes that determine the type of a file, at its start or behind what stands before its stream. */
 export const SNIFFED_BYTES = 4_096
-const ID3_HEADER_BYTES = 10
 
-/** Determines the container from the first bytes; null if it is not accepted. Playlists are not accepted. */
-export function sniff(head: Uint8Array): Container | null {
+/** Something stands before the stream: look again `bytes` further on. */
+export interface Preamble {
+  readonly kind: 'tag' | 'padding'
+  readonly bytes: number
+}
+
+/** What stands at a place of a file. null: nothing that is accepted. Playlists are not accepted. */
+export function sniff(head: Uint8Array): Container | Preamble | null {
   const text = new TextDecoder('latin1').decode(head.subarray(0, 64))
   const box = text.slice(4, 8)
   if (box === 'ftyp') return text.slice(8, 12) === 'qt  ' ? QUICKTIME : MP4
   if (['moov', 'mdat', 'wide'].includes(box)) return QUICKTIME
-  if (text.startsWith('\x1aE\xdf\xa3')) return text.includes('webm') ? WEBM : null
+  if (text.startsWith('\x1aE\xdf\xa3'))
+    return text.includes('webm') ? WEBM : text.includes('matroska') ? MATROSKA : null
   if (text.startsWith('OggS')) return OGG
-  if (text.startsWith('fLaC')) return FLAC
   if (/^(?:RIFF|RF64)[\s\S]{4}WAVE/.test(text)) return WAV
   if (text.startsWith('\0\0\x01\xba') || text.startsWith('\0\0\x01\xb3')) return MPEG
-  return text.startsWith('ID3') ? afterId3(head) : elementary(head)
+  return sniffSound(head)
 }
 
-/** An ID3 tag of any size precedes MP3, AAC and FLAC. Data after a large tag counts as MP3. */
-function afterId3(head: Uint8Array): Container {
+/** As `sniff`, behind a tag or padding, where only sound without a container may stand. */
+export function sniffBehind(head: Uint8Array, isTagged: boolean): Container | Preamble | null {
+  const found = sniffSound(head)
+  if (found !== null || !isTagged || head.length === 0) return found
+  // Behind a tag, players look for the first frame of MP3, but not in a page or a playlist.
+  return PRINTED.test(new TextDecoder('latin1').decode(head.subarray(0, 8))) ? null : MP3
+}
+
+const PRINTED = /^[\x20-\x7e\r\n\t]+$/
+
+function sniffSound(head: Uint8Array): Container | Preamble | null {
+  const text = new TextDecoder('latin1').decode(head.subarray(0, 16))
+  if (text.startsWith('fLaC')) return FLAC
+  if (text.startsWith('ID3')) return { kind: 'tag', bytes: id3Bytes(head) }
+  if (text.startsWith('APETAGEX')) return { kind: 'tag', bytes: apeBytes(head) }
+  const padding = head.findIndex((byte) => !PADDING.has(byte))
+  if (padding !== 0)
+    return head.length === 0 ? null : { kind: 'padding', bytes: padding < 0 ? head.length : padding }
+  return elementary(head)
+}
+
+/** Zeros, and the line breaks and blanks that a script writes before its output. */
+const PADDING: ReadonlySet<number> = new Set([0, 9, 10, 13, 32])
+const ID3_HEADER_BYTES = 10
+const ID3_HAS_FOOTER = 0x10
+const APE_HEADER_BYTES = 32
+
+/** ID3v2, section 3.1: the size has four times seven bits. */
+function id3Bytes(head: Uint8Array): number {
   const size = [6, 7, 8, 9].reduce((sum, at) => sum * 128 + ((head[at] ?? 0) & 0x7f), 0)
-  const audioBytes = head.subarray(ID3_HEADER_BYTES + size)
-  return (
-    (new TextDecoder('latin1').decode(audioBytes.subarray(0, 4)) === 'fLaC'
-      ? FLAC
-      : elementary(audioBytes)) ?? MP3
-  )
+  const footer = ((head[5] ?? 0) & ID3_HAS_FOOTER) === 0 ? 0 : ID3_HEADER_BYTES
+  return ID3_HEADER_BYTES + size + footer
+}
+
+/** APEv2: the size, little-endian, counts everything but the header. */
+function apeBytes(head: Uint8Array): number {
+  const size = [15, 14, 13, 12].reduce((sum, at) => sum * 256 + (head[at] ?? 0), 0)
+  return APE_HEADER_BYTES + size
 }
 
 /** Frames without a container: eleven bits of synchronisation; only AAC has layer 0. */

@@ -27,6 +27,8 @@ export interface Waveform {
 export interface Peaks {
   /** Adds audio: 16 bits, little-endian, mono. It may end within a sample. */
   add(bytes: Uint8Array): void
+  /** Adds silence up to so many samples in all. Its cost does not depend on how many they are. */
+  fillTo(count: number): void
   /** Samples added so far. */
   readonly samples: number
   /** The waveform so far; null without samples. */
@@ -73,6 +75,19 @@ export function createPeaks(): Peaks {
       }
       for (; at + 1 < bytes.length; at += 2) take(signed(bytes[at] ?? 0, bytes[at + 1] ?? 0))
       if (at < bytes.length) half = bytes[at] ?? 0
+    },
+    fillTo(count) {
+      while (samples < count) {
+        if (inSegment > 0 || length === 0 || count - samples < perSegment) take(0)
+        else {
+          if (length === MAX_PEAKS) join()
+          if (count - samples < perSegment) continue
+          lows[length] = 0
+          highs[length] = 0
+          length++
+          samples += perSegment
+        }
+      }
     },
     get samples() {
       return samples

@@ -6,7 +6,7 @@
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { deadlineMs, type Extent, type Pace } from '../media/deadline.rules.ts'
-import { inputArguments } from '../media/encode.rules.ts'
+import { inputArguments, soundArguments } from '../media/encode.rules.ts'
 import { MAX_DURATION_SECONDS } from '../media/facts.rules.ts'
 import type { Probe } from '../media/probe.ts'
 import { MediaError } from '../media/rules.ts'
@@ -41,7 +41,7 @@ const QUIET = ['-nostdin', '-y', '-hide_banner', '-v', 'error'] as const
 const PACE: Pace = { startMs: 60_000, msASecond: 250, maxMs: 6 * 60 * 60_000 }
 /** A WAV header of fixed size, so that the position of the samples is known. */
 const PLAIN_WAV = [
-  ...['-ac', '1', '-ar', `${RATE}`, '-c:a', 'pcm_s16le'],
+  ...['-ac', '1', '-c:a', 'pcm_s16le'],
   ...['-map_metadata', '-1', '-fflags', '+bitexact', '-flags:a', '+bitexact', '-f', 'wav'],
 ]
 
@@ -55,7 +55,7 @@ export async function extractAudioTrack(
   const hasSound = await orTranscriberError(async () => {
     const facts = await probe(path, signal)
     if (facts.audio === null) return false
-    const part = ['-map', `0:${facts.audio.index}`, '-t', `${MAX_DURATION_SECONDS}`]
+    const part = [...soundArguments(facts, RATE), '-t', `${MAX_DURATION_SECONDS}`]
     const output = [...part, ...PLAIN_WAV, `file:${target}`]
     const { size: bytes } = await stat(path)
     const extent = { durationSeconds: facts.durationSeconds, bytes }

@@ -1112,6 +1112,8 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'feedback/import-jobs/guess.rules.ts': ['notesOf'],
   'feedback/row-import/mapping.rules.ts': ['checkHeader', 'mergeMappings', 'parseMappingFile'],
   'feedback/rules.ts': ['orderOfRecords', 'personIdOf', 'recordDraft', 'toUnderstand'],
+  // Lines of ffprobe, and the first bytes of a file.
+  'media/clock.rules.ts': ['createClock', 'withClock'],
   'media/deadline.rules.ts': ['deadlineMs'],
   'media/encode.rules.ts': [
     'encodeArguments',
@@ -1119,10 +1121,11 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
     'posterArguments',
     'posterSeekArguments',
     'posterSeconds',
+    'soundArguments',
   ],
   'media/facts.rules.ts': ['factsOf'],
   'media/playback.rules.ts': ['playbackOf'],
-  'media/rules.ts': ['sniff', 'outcomeOf'],
+  'media/rules.ts': ['sniff', 'sniffBehind', 'outcomeOf'],
   'media/waveform.rules.ts': ['createPeaks'],
   'meetings/plan.rules.ts': ['apply', 'asLeaving', 'discarded', 'planOf'],
   // Answers of a recorder: parsed JSON of bounded size, whose texts are stored and not searched.

@@ -154,10 +154,11 @@ test('the file name is ignored: an MP4 called .mp3 is an MP4', async () => {
   expect(asset).toMatchObject({ status: 'completed', contentType: 'video/mp4', isAudio: false })
 })
 
-test('a Matroska file that is not WebM is refused', async () => {
-  const { asset, status } = await ended(video('mkv', '-c:v', 'libx264', '-c:a', 'libopus'))
-  expect(status).toMatchObject({ phase: 'failed', errorCode: 'processing_failed' })
-  expect(asset).toMatchObject({ status: 'failed', errorCode: 'unsupported_media_type', url: null })
+test('Matroska, as Chrome records H.264, becomes MP4', async () => {
+  const h264 = ['-c:v', 'libx264', '-pix_fmt', 'yuv420p', '-c:a', 'libopus'] as const
+  const { asset } = await ended(video('mkv', ...h264), 'call.webm')
+  expect(asset).toMatchObject({ status: 'completed', contentType: 'video/mp4' })
+  expect(asset.durationSeconds).toBeWithin(1.9, 2.2)
 })
 
 describe('for players', () => {
@@ -190,12 +191,15 @@ describe('for players', () => {
     })
   })
 
-  test('the duration comes from the decoded audio if the file does not state it', async () => {
+  test('a live recording gets a header that says how long it lasts', async () => {
     // Like a browser's recorder, which never updates the header.
     const live = sound('webm', '-c:a', 'libopus', '-live', '1')
     const { asset } = await ended(live)
-    expect(asset.status).toBe('completed')
+    expect(asset).toMatchObject({ status: 'completed', contentType: 'audio/webm' })
     expect(asset.durationSeconds).toBeWithin(1.9, 2.2)
+    expect(await played(asset.url)).toMatchObject({
+      claimedSeconds: expect.closeTo(asset.durationSeconds, 1),
+    })
   })
 })
 

@@ -1,8 +1,16 @@
 /** The pure rules of media: what a probe may claim, media that browsers play, arguments of FFmpeg, and the peaks of audio. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { createClock, withClock } from '../../src/media/clock.rules.ts'
+import { findContainer } from '../../src/media/container.ts'
 import { deadlineMs } from '../../src/media/deadline.rules.ts'
-import { encodeArguments, inputArguments, posterSeconds, progressOf } from '../../src/media/encode.rules.ts'
+import {
+  encodeArguments,
+  inputArguments,
+  posterSeconds,
+  progressOf,
+  soundArguments,
+} from '../../src/media/encode.rules.ts'
 import {
   factsOf,
   MAX_DURATION_SECONDS,
@@ -17,6 +25,7 @@ const HEADS: Readonly<Record<Container['name'], string>> = {
   mp4: '\0\0\0\x18ftypisom',
   quicktime: '\0\0\0\x14ftypqt  ',
   webm: '\x1aE\xdf\xa3\x9fB\x82\x84webm',
+  matroska: '\x1aE\xdf\xa3\x9fB\x82\x88matroska',
   ogg: 'OggS',
   flac: 'fLaC',
   wav: 'RIFF....WAVE',
@@ -26,7 +35,7 @@ const HEADS: Readonly<Record<Container['name'], string>> = {
 }
 const containerOf = (name: Container['name']) => {
   const container = sniff(Buffer.from(HEADS[name], 'latin1'))
-  if (container === null) throw new Error(name)
+  if (container === null || 'kind' in container) throw new Error(name)
   return container
 }
 
@@ -54,12 +63,16 @@ describe('the checks of probe results', () => {
     return null
   }
 
-  test('a duration beyond a day', () => {
-    expect(facts('mp4', [VIDEO], MAX_DURATION_SECONDS).durationSeconds).toBe(MAX_DURATION_SECONDS)
-    for (const seconds of [MAX_DURATION_SECONDS + 1, 1e9, 1e300])
-      expect(refused(() => facts('mp4', [VIDEO], seconds))).toEqual(['processing_failed', false])
-    const ofStream = { ...AUDIO, duration: '1000000000' }
-    expect(refused(() => facts('mp4', [VIDEO, ofStream]))).toEqual(['processing_failed', false])
+  test('a duration beyond a day, measured; what a header claims is only kept if it is possible', () => {
+    const media = facts('mp4', [VIDEO, AUDIO], 1e9)
+    expect([media.durationSeconds, media.claimedSeconds]).toEqual([null, null])
+    expect(facts('mp4', [VIDEO], MAX_DURATION_SECONDS).claimedSeconds).toBe(MAX_DURATION_SECONDS)
+    const clock = { startSeconds: 0, endSeconds: MAX_DURATION_SECONDS, gapSeconds: 0, lateSeconds: 0 }
+    expect(withClock(media, clock, 1).durationSeconds).toBe(MAX_DURATION_SECONDS)
+    const longer = { ...clock, endSeconds: MAX_DURATION_SECONDS + 1 }
+    expect(refused(() => withClock(media, longer, 1))).toEqual(['processing_failed', false])
+    const far = { ...clock, startSeconds: 1e9, endSeconds: 1e9 + 10 }
+    expect(withClock(media, far, 1)).toMatchObject({ durationSeconds: 10, startSeconds: 1e9 })
   })
 
   test.each([
@@ -108,6 +121,7 @@ describe('media that browsers play', () => {
     kind: 'convert',
     video,
     audio,
+    into: 'mp4',
   })
   const cases: readonly (readonly [Container['name'], string | null, string | null, Playback])[] = [
     ['mp4', 'h264', 'aac', asItIs],
@@ -125,6 +139,9 @@ describe('media that browsers play', () => {
     ['webm', null, 'opus', asItIs],
     ['webm', 'av1', 'opus', convert('encode', 'encode')],
     ['webm', 'h264', 'aac', convert('encode', 'encode')],
+    ['matroska', 'h264', 'opus', convert('copy', 'encode')],
+    ['matroska', 'h264', 'aac', convert('copy', 'copy')],
+    ['matroska', 'vp9', 'opus', convert('encode', 'encode')],
     ['ogg', null, 'opus', convert(null, 'encode')],
     ['ogg', 'theora', 'vorbis', convert('encode', 'encode')],
     ['flac', null, 'flac', asItIs],
@@ -143,6 +160,40 @@ describe('media that browsers play', () => {
     expect(playbackOf(facts(name, streams))).toEqual(expected)
   })
 
+  const timed = (media: MediaFacts, more: Partial<MediaFacts>): Playback => playbackOf({ ...media, ...more })
+
+  test('only copied if the header does not say how long it lasts, or where it starts', () => {
+    const webm = facts(
+      'webm',
+      [
+        { ...VIDEO, codec_name: 'vp8' },
+        { ...AUDIO, codec_name: 'opus' },
+      ],
+      'N/A',
+    )
+    const repaired = { kind: 'convert', video: 'copy', audio: 'copy', into: 'webm' } as const
+    expect(timed(webm, { durationSeconds: 30 })).toEqual(repaired)
+    expect(timed(webm, { durationSeconds: 30, claimedSeconds: 30.2 })).toEqual(asItIs)
+    expect(timed(webm, { durationSeconds: 30, claimedSeconds: 31 })).toEqual(repaired)
+    expect(timed(webm, { durationSeconds: 3_000, claimedSeconds: 3_020 })).toEqual(asItIs)
+    const late = { durationSeconds: 20, claimedSeconds: 20, startSeconds: 7_200 }
+    expect(timed(webm, late)).toEqual(repaired)
+    const mp3 = facts('mp3', [{ ...AUDIO, codec_name: 'mp3' }], 60)
+    expect(timed(mp3, { durationSeconds: 120 })).toEqual({ ...repaired, video: null, into: 'mp3' })
+    const adts = facts('aac', [AUDIO], 60)
+    expect(timed(adts, { durationSeconds: 120 })).toEqual({ ...repaired, video: null, into: 'mp4' })
+  })
+
+  test('encoded if the sound has gaps, within the bound, or several tracks', () => {
+    const film = facts('mp4', [VIDEO, AUDIO])
+    expect(timed(film, { gapSeconds: 0.2 })).toEqual(asItIs)
+    expect(timed(film, { gapSeconds: 5 })).toEqual(convert('copy', 'encode'))
+    expect(timed(film, { gapSeconds: 1e8, mayFillGaps: false })).toEqual(asItIs)
+    expect(playbackOf(facts('mp4', [VIDEO, AUDIO, { ...AUDIO, index: 2 }]))).toEqual(
+      convert('copy', 'encode'),
+    )
+  })
+
   test.each([
     [{ pix_fmt: 'yuv420p10le' }],
     [{ pix_fmt: 'yuv444p' }],
@@ -154,7 +205,7 @@ describe('media that browsers play', () => {
 })
 
 describe('arguments of FFmpeg', () => {
-  const both = { kind: 'convert', video: 'encode', audio: 'encode' } as const
+  const both = { kind: 'convert', video: 'encode', audio: 'encode', into: 'mp4' } as const
   const settingOf = (args: readonly string[], option: string) => args[args.indexOf(option) + 1]
   const withRate = (avg_frame_rate: string): MediaFacts => facts('mp4', [{ ...VIDEO, avg_frame_rate }, AUDIO])
 
@@ -206,6 +257,115 @@ describe('arguments of FFmpeg', () => {
   })
 })
 
+describe('the clock of packets', () => {
+  const streams = facts('webm', [
+    { ...VIDEO, codec_name: 'vp8' },
+    { ...AUDIO, codec_name: 'opus' },
+  ])
+  const read = (lines: readonly string[]) => {
+    const clock = createClock(streams)
+    const bytes = Buffer.from(lines.join('\n'))
+    for (let at = 0; at < bytes.length; at += 7) clock.add(bytes.subarray(at, at + 7))
+    return clock.read()
+  }
+
+  test.each<[string, readonly string[], ReturnType<typeof read>]>([
+    ['nothing', [], { startSeconds: null, endSeconds: null, gapSeconds: 0, lateSeconds: 0 }],
+    [
+      'one track that ends early',
+      ['0,0.000,0.000,0.1', '1,-0.007,-0.007,0.02', '0,29.9,29.9,0.1'],
+      { startSeconds: 0, endSeconds: 30, gapSeconds: 0, lateSeconds: 0 },
+    ],
+    [
+      'a clock that starts at hours',
+      ['0,7200,7200,0.1', '1,7199.9,7199.9,0.1', '0,7219.9,7219.9,0.1'],
+      { startSeconds: 7_199.9, endSeconds: 7_220, gapSeconds: 0, lateSeconds: expect.closeTo(0) },
+    ],
+    [
+      'sound that starts late and has a gap',
+      ['0,0,0,20', '1,5,5,0.5', '1,5.5,5.5,0.5', '1,9,9,0.5'],
+      { startSeconds: 0, endSeconds: 20, gapSeconds: 3, lateSeconds: 5 },
+    ],
+    [
+      'a packet that was stretched over a gap',
+      ['1,0,0,0.02', '1,0.02,0.02,10', '1,10.02,10.02,0.02'],
+      { startSeconds: 0, endSeconds: expect.closeTo(10.04), gapSeconds: expect.closeTo(9.4), lateSeconds: 0 },
+    ],
+    [
+      'no presentation times, other streams, and other lines',
+      ['0,N/A,1.5,N/A', '7,900,900,9', '', 'side data', '0,N/A,3.5,N/A', '1,N/A,N/A,N/A'],
+      { startSeconds: 1.5, endSeconds: 3.5, gapSeconds: 0, lateSeconds: 0 },
+    ],
+  ])('of %s', (_, lines, expected) => {
+    expect(read(lines)).toEqual(expected)
+  })
+
+  test('fills gaps up to an hour and a second for each 100 bytes', () => {
+    const clock = { startSeconds: 0, endSeconds: 80_000, gapSeconds: 5_000, lateSeconds: 0 }
+    expect(withClock(streams, clock, 1_000).mayFillGaps).toBe(false)
+    expect(withClock(streams, clock, 140_000).mayFillGaps).toBe(true)
+    expect(soundArguments({ ...streams, mayFillGaps: false }, 16_000).join(' ')).not.toContain('async')
+    expect(soundArguments(streams, 16_000).join(' ')).toContain('async=1:first_pts=0')
+  })
+})
+
+describe('what stands before the stream', () => {
+  const id3 = (bytes: number, footer = false) =>
+    Buffer.concat([
+      Buffer.from([
+        0x49,
+        0x44,
+        0x33,
+        4,
+        0,
+        footer ? 0x10 : 0,
+        0,
+        (bytes >> 14) & 127,
+        (bytes >> 7) & 127,
+        bytes & 127,
+      ]),
+      Buffer.alloc(bytes + (footer ? 10 : 0), 0x55),
+    ])
+  const ape = (bytes: number) => {
+    const header = Buffer.alloc(32)
+    header.write('APETAGEX', 'latin1')
+    header.writeUInt32LE(bytes, 12)
+    return Buffer.concat([header, Buffer.alloc(bytes, 0x55)])
+  }
+  const head = (name: Container['name']) => Buffer.from(HEADS[name].padEnd(100, '\x55'), 'latin1')
+  const find = async (...parts: readonly Uint8Array[]) => {
+    const file = Buffer.concat(parts)
+    return (await findContainer(async (offset) => file.subarray(offset, offset + 4_096)))?.name ?? null
+  }
+
+  test.each<[string, readonly Uint8Array[], Container['name'] | null]>([
+    ['a small tag', [id3(100), head('flac')], 'flac'],
+    ['a cover of 50 kB', [id3(50_000), head('aac')], 'aac'],
+    ['a tag with a footer', [id3(5_000, true), head('flac')], 'flac'],
+    ['two tags and an APE tag', [id3(10), id3(9_000), ape(7_000), head('mp3')], 'mp3'],
+    ['zeros', [Buffer.alloc(20_000), head('mp3')], 'mp3'],
+    ['line breaks of a script', [Buffer.from('\r\n\n '), head('mp3')], 'mp3'],
+    ['a tag and zeros', [id3(100), Buffer.alloc(500), head('aac')], 'aac'],
+    ['zeros without an end', [Buffer.alloc(200_000)], null],
+    ['a tag that reaches beyond the file', [id3(100).subarray(0, 50)], null],
+    ['a page behind a tag', [id3(0), Buffer.from('<html>')], null],
+    ['a film behind zeros', [Buffer.alloc(64), head('mp4')], null],
+    ['nothing', [], null],
+  ])('%s', async (_, parts, expected) => {
+    expect(await find(...parts)).toBe(expected)
+  })
+
+  test('is followed a bounded number of times', async () => {
+    let reads = 0
+    const endless = async () => {
+      reads++
+      return id3(0)
+    }
+    expect(await findContainer(endless)).toBeNull()
+    expect(reads).toBeLessThanOrEqual(64)
+  })
+})
+
 describe('the peaks of audio', () => {
   const bytesOf = (samples: readonly number[]) => new Uint8Array(new Int16Array(samples).buffer)
 
@@ -225,6 +385,22 @@ describe('the peaks of audio', () => {
       data: [-128, 127, 1, 1],
     })
     expect(createPeaks().waveform()).toBeNull()
+  })
+
+  test('are silent to the end of the media, at no cost', () => {
+    const peaks = createPeaks()
+    peaks.add(bytesOf([...Array(300).keys()].map(() => 8_192)))
+    peaks.fillTo(MAX_DURATION_SECONDS * SAMPLE_RATE)
+    const waveform = peaks.waveform()
+    expect(peaks.samples).toBe(MAX_DURATION_SECONDS * SAMPLE_RATE)
+    expect(waveform?.length).toBe(Math.ceil(peaks.samples / (waveform?.samples_per_pixel ?? 0)))
+    expect(waveform?.data.slice(0, 4)).toEqual([0, 32, 0, 0])
+    const short = createPeaks()
+    short.add(bytesOf([256]))
+    short.fillTo(300)
+    const zeros = createPeaks()
+    zeros.add(bytesOf([256, ...Array(299).fill(0)]))
+    expect(short.waveform()).toEqual(zeros.waveform())
   })
 
   test('do not depend on how the bytes are split, and are at most 4,096', () => {
