@@ -164,8 +164,8 @@ function fault({ operation, path }: Request, response: Response, body: unknown):
   if (!errorCodes(operation).includes(code)) return `${code} is not documented for this operation`
   if ((members.path ?? members.instance) !== path) return 'another path'
   if (members.requestId !== response.headers.get('x-request-id')) return 'another request id'
-  // The service of this test has no recorder.
-  return response.status >= 500 && code !== 'recorder_unavailable' ? 'a server error' : null
+  // The service of this test has no recorder, and all requests change the same objects.
+  return response.status >= 500 && !['recorder_unavailable', 'object_busy'].includes(code) ? 'a server error' : null
 }
 
 test(`${EACH} generated bodies to every operation that takes one: no server error, no undocumented answer`, async () => {
