@@ -433,8 +433,9 @@ describe('the doctor', () => {
   test('finds no problem while a worker is active', async () => {
     await database.sql`insert into worker (id) values ('test')`
     const { code, out } = await earshot(['doctor'])
-    expect(out.trim().split('\n')).toHaveLength(10)
+    expect(out.trim().split('\n')).toHaveLength(11)
     expect(out).toContain('invitations: 0 tokens refused')
+    expect(out).toContain('webhooks: 0 can be signed')
     expect({ code, failed: out.includes('FAILED') }).toEqual({ code: 0, failed: false })
   })
 
