@@ -1,6 +1,7 @@
 /** Whether webhooks can be signed, for `/ready` and for `earshot doctor`. */
 import type { Config } from '../config.ts'
 import { cachedFor } from '../platform/concurrency/cached.ts'
+import { withTimeout } from '../platform/concurrency/timeout.ts'
 import type { Query } from '../platform/db/pool.ts'
 import type { Seal } from '../platform/secrets/seal.ts'
 import { openSecrets } from './attempt.ts'
@@ -10,6 +11,8 @@ import { createSecretSeal } from './signing.ts'
 /** Enough to tell lost keys, which concern every secret that is older. */
 const EXAMINED = 200
 const EVERY_MS = 60_000
+/** Less than a probe waits for a part. */
+const BUDGET_MS = 1_000
 
 export async function examineWebhooks(
   query: Query,
@@ -31,9 +34,11 @@ export function webhooksPart(query: Query, config: Pick<Config, 'dataDir' | 'sec
     effect:
       'Webhooks cannot be signed, because SECRET_KEY or DATA_DIR/keys has changed: their events are kept and not sent. Everything else works.',
     ask: cachedFor(EVERY_MS, async () => {
-      const { enabled, unreadable } = await countUnreadable(query, seal)
-      if (unreadable > 0)
-        throw new Error(`the secrets of ${unreadable} of ${enabled} webhooks cannot be opened`)
+      // A database that does not answer is reported as such.
+      const late = () => new Error('the database did not answer')
+      const found = await withTimeout(countUnreadable(query, seal), BUDGET_MS, late).catch(() => null)
+      if (found !== null && found.unreadable > 0)
+        throw new Error(`the secrets of ${found.unreadable} of ${found.enabled} webhooks cannot be opened`)
     }),
   } as const
 }
