@@ -56,6 +56,15 @@ const ARRANGE: Readonly<Record<string, (body: Json) => void>> = {
       if (event.feedback !== undefined) event.feedback.targetEventExternalId = 'target'
     }
   },
+  ask(body) {
+    // No pattern describes every text that has a word; the period is not over before it begins.
+    body.question = 'What hurts?'
+    delete body.until
+  },
+  createFeedbackSource(body) {
+    // Another type has an error of its own.
+    delete body.type
+  },
   createPublishableKey(body) {
     // No pattern describes every address that has a host.
     body.origins = body.origins.map((_: Json, index: number) => `https://p${index}.example`)

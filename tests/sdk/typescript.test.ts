@@ -243,7 +243,9 @@ test('a person by the names of before is the same', async () => {
   expect(await earshot.flush()).toBe(true)
   const [row] = await server.database.sql`
     select participants from agent_session where external_session_id = 'named'`
-  expect(row?.participants).toMatchObject([{ externalId: 'p-1', displayName: 'Ada', companyExternalId: 'c-1' }])
+  expect(row?.participants).toMatchObject([
+    { externalId: 'p-1', displayName: 'Ada', companyExternalId: 'c-1' },
+  ])
 })
 
 test('times are those of the messages in any unit; what is no time is now', () => {
