@@ -4,11 +4,19 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createBuiltInAnalyzer } from '../../src/analyze/builtin/builtin.ts'
+import { majority, wordList } from '../../src/analyze/eval/baselines.ts'
 import { blindSet } from '../../src/analyze/eval/blind-set.ts'
 import { lowerBound } from '../../src/analyze/eval/bound.rules.ts'
 import { evaluationOf, judge } from '../../src/analyze/eval/evaluate.ts'
 import { type Item, ItemError, parseItems } from '../../src/analyze/eval/items.ts'
-import { outcomeFigures, precisionOf, recallOf, score } from '../../src/analyze/eval/score.rules.ts'
+import {
+  calibrationError,
+  outcomeFigures,
+  precisionOf,
+  recallOf,
+  score,
+  sentimentFigures,
+} from '../../src/analyze/eval/score.rules.ts'
 import figures from '../../src/analyze/figures.json'
 import { isShown, passesGate, requiredPrecision } from '../../src/analyze/gate.rules.ts'
 import { type Insight, KINDS, type Kind } from '../../src/analyze/insight.ts'
@@ -116,20 +124,72 @@ describe('scores', () => {
     expect(scores.unsupported).toBe(1)
     expect([...scores.falsePraise]).toEqual([['g', 2]])
     expect(outcomeFigures(scores)).toEqual({
-      right: 0,
-      all: 2,
-      unclear: 2,
-      clear: 2,
-      failed: 2,
-      failedCalledResolved: 0,
+      ...{ right: 0, all: 2, clear: 2, rightOfClear: 0, unclear: 2 },
+      ...{ solved: 0, solvedCalledUnresolved: 0, failed: 2, failedCalledResolved: 0 },
     })
+    expect(scores.calibration.praise[9]).toEqual({ found: 2, right: 0, confidence: 1.8 })
+    expect(calibrationError(scores.calibration.praise)).toBeCloseTo(0.9)
+    expect(calibrationError(scores.calibration.question)).toBeNull()
     expect(score(judged, (kind) => kind !== 'praise').all).toEqual({ right: 1, wrong: 0, missed: 1 })
+  })
+
+  test('a sentiment that is not told is missed, and never wrong', () => {
+    const judged = [
+      { item: item({ sentiment: 'negative' }), insight: insight([], { sentiment: null }) },
+      { item: item({ sentiment: 'negative' }), insight: insight([], { sentiment: 'negative' }) },
+      { item: item({ sentiment: 'positive' }), insight: insight([], { sentiment: 'positive' }) },
+    ]
+    const figures = sentimentFigures(score(judged, () => true))
+    expect(figures).toMatchObject({ all: 3, right: 2, notTold: 1, negative: 2, negativeCalledPositive: 0 })
+    expect(figures.macroF1).toBeCloseTo((2 / 3 + 1) / 2)
   })
 
   test('a file of items says which line is wrong, without its content', () => {
     expect(parseItems(`${JSON.stringify(item({}))}\n\n`)).toHaveLength(1)
     expect(() => parseItems('{"id": "secret"}')).toThrow(ItemError)
     expect(() => parseItems('\nsecret')).toThrow('line 2 is not JSON')
+  })
+})
+
+describe('the baselines', () => {
+  const items = [
+    item({ kinds: ['bug_report'], outcome: 'unresolved', sentiment: 'negative' }),
+    item({ kinds: ['bug_report', 'praise'], outcome: 'unresolved', sentiment: 'negative' }),
+    item({ kinds: [], outcome: 'resolved', sentiment: 'positive' }),
+    item({ kinds: [], channel: 'feedback', outcome: null, sentiment: 'neutral' }),
+    item({ kinds: ['bug_report'], outcome: 'unresolved', sentiment: 'negative' }),
+  ]
+
+  test('the majority says of all what most have', () => {
+    const judged = majority(items)
+    expect(judged.map(({ insight }) => insight.findings.map(({ kind }) => kind))).toEqual(
+      items.map(() => ['bug_report']),
+    )
+    expect(judged.map(({ insight }) => insight.outcome)).toEqual([
+      ...['unresolved', 'unresolved', 'unresolved'],
+      null,
+      'unresolved',
+    ] as const)
+    expect(new Set(judged.map(({ insight }) => insight.sentiment))).toEqual(new Set(['negative']))
+    expect(majority([])).toEqual([])
+  })
+
+  test.each([
+    [
+      'It crashes again. Awful!',
+      'en',
+      ['bug_report', 'complaint', 'repeated_problem'],
+      'unresolved',
+      'negative',
+    ],
+    ['That worked, I love it', 'en', ['praise', 'resolved_confirmation'], 'resolved', 'positive'],
+    ['Ein Buch', 'de', [], 'unclear', 'neutral'],
+    ['Das ist schrecklich', 'de', [], 'unclear', 'negative'],
+    ['awful', 'pl', ['complaint'], 'unresolved', 'neutral'],
+  ] as const)('the list of words reads %p', (text, language, kinds, outcome, sentiment) => {
+    const [judged] = wordList([item({ language, said: [{ own: false, text }] })])
+    expect(judged?.insight.findings.map(({ kind }) => kind)).toEqual([...kinds])
+    expect(judged?.insight).toMatchObject({ outcome, sentiment })
   })
 })
 
@@ -203,6 +263,29 @@ describe('earshot analyze eval', () => {
     await chat.stop()
     const missing = await run([path], { engine: 'model' })?.catch((error: unknown) => error)
     expect(missing).toBeInstanceOf(UsageError)
+  })
+
+  test('compares channels, languages and sources with two simple analysers', async () => {
+    const path = join(folder, 'sources.jsonl')
+    const both = [
+      item({ kinds: ['bug_report'], source: 'forum' }),
+      item({ source: 'reviews', channel: 'feedback', outcome: null, kinds: ['bug_report'] }),
+    ]
+    writeFileSync(path, both.map((one) => JSON.stringify(one)).join('\n'))
+    const outcome = await run([path])
+    const half = { items: 1, majority: { all: { right: 1, missed: 0 } }, wordList: { all: { right: 1 } } }
+    expect(outcome?.json).toMatchObject({
+      items: 2,
+      parts: {
+        channel: { conversation: half, feedback: half },
+        language: {},
+        source: { forum: half, reviews: half },
+      },
+    })
+    const text = outcome?.lines.join('\n')
+    for (const title of ['ALL ITEMS: 2', 'CHANNEL FEEDBACK: 1', 'SOURCE FORUM: 1'])
+      expect(text).toContain(title)
+    expect(text).not.toContain('LANGUAGE EN')
   })
 
   test('refuses a wrong number, engine or file', async () => {

@@ -2,8 +2,9 @@
 import { AnalyzerError } from '../analyzer-error.ts'
 import { isShown } from '../gate.rules.ts'
 import type { Analyzer } from '../insight.ts'
+import { majority, wordList } from './baselines.ts'
 import type { Item } from './items.ts'
-import type { Evaluation } from './report.ts'
+import type { Comparison, Evaluation } from './report.ts'
 import { type Judged, precisionOf, score } from './score.rules.ts'
 
 /** Items of one call of the analyser. */
@@ -37,11 +38,32 @@ export async function judge(
   return { judged, failures: [...failures].map(([message, count]) => ({ message, items: count })) }
 }
 
+/** What all items, and each part of them that has something in common, say about the analyser. */
 export function evaluationOf(judged: readonly Judged[], engine: string): Evaluation {
+  const partsBy = (nameOf: (item: Item) => string | null | undefined) => {
+    const parts = Map.groupBy(judged, ({ item }) => nameOf(item) ?? 'not named')
+    return parts.size < 2
+      ? {}
+      : Object.fromEntries([...parts].toSorted().map(([name, part]) => [name, comparisonOf(part)]))
+  }
   return {
     engine,
+    ...comparisonOf(judged),
+    parts: {
+      channel: partsBy(({ channel }) => channel),
+      language: partsBy(({ language }) => language),
+      source: partsBy(({ source }) => source),
+    },
+  }
+}
+
+function comparisonOf(judged: readonly Judged[]): Comparison {
+  const items = judged.map(({ item }) => item)
+  return {
     found: score(judged, () => true),
     shown: score(judged, (kind, tier, language, { channel }) => isShown(kind, tier, language, channel)),
+    majority: score(majority(items), () => true),
+    wordList: score(wordList(items), () => true),
   }
 }
 

@@ -14,6 +14,8 @@ const Item = Type.Object({
   language: Type.String(),
   /** What the item tests, such as `sarcasm`. */
   group: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  /** Who wrote it, such as a product or a forum. Figures are given for each. */
+  source: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   said: Type.Array(Type.Object({ own: Type.Boolean(), text: Type.String() })),
   kinds: Type.Array(oneOf(KINDS)),
   /** Null for feedback. */
