@@ -8,7 +8,9 @@ import { connect, type Sql } from '../src/platform/db/pool.ts'
 import { unpacked } from '../src/themes/vector.rules.ts'
 import { cpuOfSelf } from './support/cpu.ts'
 import { openEnvironment } from './support/environment.ts'
+import { kMeans } from './support/k-means.ts'
 import { table } from './support/measure.ts'
+import { readReviews } from './support/theme-reviews.ts'
 import { groupItems } from './support/theme-run.ts'
 import { adjustedRand, purity, readThemeSet, shuffled } from './support/theme-set.ts'
 import { loadFindings, prepareTopics, runTurns } from './support/theme-turns.ts'
@@ -19,8 +21,45 @@ const ITEMS = Number(process.env.BENCH_ITEMS ?? 100_000)
 const TOPICS = 1_200
 
 export async function benchThemes(): Promise<void> {
+  const folder = process.env.BENCH_PUBLIC
+  if (folder !== undefined) await benchReviews(folder)
   const embeddingMs = await benchQuality()
   await benchThroughput(embeddingMs)
+}
+
+/** Reviews of apps that were grouped by hand, where `BENCH_PUBLIC` is a folder of the public sources; beside k-means, which is told the number of groups. */
+async function benchReviews(folder: string): Promise<void> {
+  const set = readReviews(folder)
+  const embed = await loadEmbed()
+  const items = set.map((item) => ({ ...item, vector: unpacked(packVector(embed(item.text))) }))
+  const topics = set.map(({ topic }) => topic)
+  const count = new Set(topics).size
+  const groupings = [
+    ['product', await groupItems(items)],
+    [
+      'k-means over TF-IDF',
+      kMeans(
+        set.map(({ text }) => text),
+        count,
+      ),
+    ],
+  ] as const
+  console.log(`\n${set.length} reviews of ${count} problems, grouped by hand\n`)
+  console.log(
+    table(
+      ['', 'groups', 'covered', 'purity', 'adjusted Rand index'],
+      groupings.map(([name, groups]) => {
+        const covered = groups.filter((group) => group !== null)
+        return [
+          name,
+          String(new Set(covered).size),
+          (covered.length / groups.length).toFixed(3),
+          purity(groups, topics).toFixed(3),
+          adjustedRand(groups, topics).toFixed(3),
+        ]
+      }),
+    ),
+  )
 }
 
 /** @returns milliseconds of CPU to embed one item */
