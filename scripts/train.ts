@@ -5,7 +5,7 @@
  * FOLDER has the files of data/insight/public/sources.json.
  *
  * 1. Each public source is left out once, and so is each of four groups of the repository's authors: what was trained on all others judges it.
- * 2. By these judgements votes become likelihoods, and the thresholds are chosen.
+ * 2. By these judgements votes become likelihoods, and the thresholds are chosen: for the figures of a source without that source.
  * 3. The classifier that is written learns from all.
  */
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util'
 import { loadEmbed } from '../src/analyze/builtin/vectors/vectors.ts'
 import { VERSION } from '../src/analyze/builtin/version.ts'
 import { packClassifier } from '../src/analyze/builtin/weights.rules.ts'
-import { calibrationOf, certaintyOf } from './train/calibrate.ts'
+import { decideUnseen, decisionsOf } from './train/calibrate.ts'
 import { figuresFile } from './train/figures.ts'
 import { corpusHash, examplesOf, judgeUnseen, train } from './train/folds.ts'
 import { ownClauses, ownItems } from './train/items.ts'
@@ -36,12 +36,12 @@ const labelled = [...ownClauses(), ...ownItems('items'), ...ownItems('endings'),
 const examples = examplesOf(labelled, await loadEmbed())
 console.error(`${examples.length} labelled texts`)
 const unseen = judgeUnseen(examples, (name) => console.error(`left out: ${name}`))
-const decisions = { calibration: calibrationOf(unseen), certainty: certaintyOf(unseen) }
-const accuracy = accuracyOf(unseen, decisions)
+const decided = decideUnseen(unseen)
+const accuracy = accuracyOf(decided)
 for (const line of linesOf(accuracy)) console.log(line)
 if (!values.evaluate) {
   const corpus = corpusHash(labelled)
-  const packed = packClassifier({ ...train(examples), ...decisions }, corpus)
+  const packed = packClassifier({ ...train(examples), ...decisionsOf(unseen) }, corpus)
   const weights = await Bun.zstdCompress(packed, { level: LEVEL })
   await Bun.write(join(ROOT, 'src/analyze/builtin/classifier.zst'), weights)
   const sha256 = new Bun.CryptoHasher('sha256').update(weights).digest('hex')
@@ -49,8 +49,5 @@ if (!values.evaluate) {
     join(ROOT, 'data/insight/accuracy.json'),
     `${JSON.stringify({ sha256, corpus, ...accuracy }, null, 2)}\n`,
   )
-  await Bun.write(
-    join(ROOT, 'src/analyze/figures.json'),
-    await figuresFile(unseen, decisions.calibration, VERSION),
-  )
+  await Bun.write(join(ROOT, 'src/analyze/figures.json'), await figuresFile(decided, VERSION))
 }

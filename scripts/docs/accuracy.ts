@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { isShown } from '../../src/analyze/gate.rules.ts'
 import type { Kind } from '../../src/analyze/insight.ts'
 import type { Channel } from '../../src/insight/model.ts'
-import { type Accuracy, MIN_POSITIVES } from '../train/report.ts'
+import { MIN_POSITIVES } from '../train/calibrate.ts'
+import type { Accuracy } from '../train/report.ts'
 
 /** Conversations labelled resolved or unresolved, from which on a source counts for the outcome. */
 const MIN_CLEAR = 30
@@ -29,14 +30,14 @@ export function accuracyTables(root: string): string {
   const outcomes = rows.flatMap(({ source, language, channel, outcome }) => {
     if (outcome === null || outcome.resolved + outcome.unresolved < MIN_CLEAR) return []
     return [
-      `| ${source} | ${language} | ${channel} | ${outcome.resolved}, ${outcome.unresolved}, ${outcome.unclear} | ${figure(outcome.areaUnderCurve)} | ${figure(outcome.right)} | ${figure(outcome.givenUnclear)} | ${figure(outcome.solvedCalledUnresolved)} | ${figure(outcome.failedCalledResolved)} |`,
+      `| ${source} | ${language} | ${channel} | ${outcome.resolved}, ${outcome.unresolved}, ${outcome.unclear} | ${figure(outcome.areaUnderCurve)} | ${figure(outcome.right)} | ${figure(outcome.givenUnclear)} | ${figure(outcome.solvedCalledUnresolved)} | ${figure(outcome.failedCalledResolved)} | ${figure(outcome.rightOfGiven)} |`,
     ]
   })
   const sentiments = rows
     .filter(({ sentiment }) => sentiment.items >= MIN_CLEAR)
     .map(
       ({ source, language, channel, sentiment }) =>
-        `| ${source} | ${language} | ${channel} | ${sentiment.items} | ${figure(sentiment.macroF1)} | ${figure(sentiment.positiveOfNegative)} |`,
+        `| ${source} | ${language} | ${channel} | ${sentiment.items} | ${figure(sentiment.told)} | ${figure(sentiment.right)} | ${figure(sentiment.macroF1)} | ${figure(sentiment.macroF1OfWords)} | ${figure(sentiment.positiveOfNegative)} |`,
     )
   return [
     '## Findings',
@@ -47,14 +48,14 @@ export function accuracyTables(root: string): string {
     '',
     '## Outcomes',
     '',
-    '| Source | Language | Channel | Resolved, unresolved, unclear | Area under the curve | Right of the clear ones | Called unclear | Solved called unresolved | Failed called resolved |',
-    '|---|---|---|---|---|---|---|---|---|',
+    '| Source | Language | Channel | Resolved, unresolved, unclear | Area under the curve | Right of the clear ones | Called unclear | Solved called unresolved | Failed called resolved | Right of those called resolved or unresolved |',
+    '|---|---|---|---|---|---|---|---|---|---|',
     ...outcomes,
     '',
     '## Sentiment',
     '',
-    '| Source | Language | Channel | Items | Macro F1 | Negative called positive |',
-    '|---|---|---|---|---|---|',
+    '| Source | Language | Channel | Items | Told | Right of told | Macro F1 | Of a word list | Negative called positive |',
+    '|---|---|---|---|---|---|---|---|---|',
     ...sentiments,
   ].join('\n')
 }

@@ -1,35 +1,33 @@
 /** The figures by which the gate decides. */
 import { createBuiltInAnalyzer } from '../../src/analyze/builtin/builtin.ts'
-import { type Classifier, likelihood } from '../../src/analyze/builtin/classifier.rules.ts'
 import { blindSet } from '../../src/analyze/eval/blind-set.ts'
 import { judge as judgeWith } from '../../src/analyze/eval/evaluate.ts'
 import { type Measured, passesGate, requiredPrecision } from '../../src/analyze/gate.rules.ts'
 import { KINDS } from '../../src/analyze/insight.ts'
 import { createTextWorkHere } from '../../src/analyze/text-work.ts'
 import { CHANNELS } from '../../src/insight/model.ts'
-import { isOwn, type Unseen } from './folds.ts'
-
-/** A kind on a channel is measured on public text where that has so many items with it, else on the repository's own. */
-const MIN_POSITIVES = 30
+import { type Decided, MIN_POSITIVES } from './calibrate.ts'
+import { isOwn } from './folds.ts'
+import { sourcesWithoutCustomers } from './public.ts'
 
 type Figures = Record<string, Measured>
 
-/** Right and wrong findings of the classifier in items of sources that it has not seen, by `kind/likely/channel` and `likely/language`. */
-function ofClassifier(unseen: readonly Unseen[], calibration: Classifier['calibration']): Figures {
-  const items = unseen.filter(({ source }) => !source.endsWith('.tsv'))
+/**
+ * Right and wrong findings of the classifier in items of sources that it has not seen, by `kind/likely/channel` and `likely/language`. On public text where that
+ * has enough items with the kind, else on all.
+ */
+function ofClassifier(decided: readonly Decided[]): Figures {
   const figures: Figures = {}
+  const strangers = sourcesWithoutCustomers()
+  const ofCustomers = decided.filter(({ source }) => !strangers.has(source))
   const languages = new Map<string, [number, number]>()
   for (const channel of CHANNELS) {
-    for (const [at, kind] of KINDS.entries()) {
-      const known = items.filter(({ item, known }) => item.channel === channel && known.includes(kind))
+    for (const kind of KINDS) {
+      const known = ofCustomers.filter(({ item, known }) => item.channel === channel && known.includes(kind))
       const publicOnes = known.filter(({ source }) => !isOwn(source))
       const positives = publicOnes.filter(({ item }) => item.kinds.includes(kind)).length
       const measured = positives >= MIN_POSITIVES ? publicOnes : known
-      const one = calibration[channel][kind]
-      const found = measured.filter(({ votes }) => {
-        const vote = votes[at]
-        return vote != null && likelihood(vote, one) >= one.threshold
-      })
+      const found = measured.filter((one) => one.found.includes(kind))
       const right = found.filter(({ item }) => item.kinds.includes(kind)).length
       const counts: Measured = [right, found.length - right]
       if (found.length === 0) continue
@@ -65,12 +63,8 @@ async function ofRules(): Promise<Figures> {
 }
 
 /** The content of src/analyze/figures.json, in a stable order. */
-export async function figuresFile(
-  unseen: readonly Unseen[],
-  calibration: Classifier['calibration'],
-  version: string,
-): Promise<string> {
-  const all = { ...ofClassifier(unseen, calibration), ...(await ofRules()) }
+export async function figuresFile(decided: readonly Decided[], version: string): Promise<string> {
+  const all = { ...ofClassifier(decided), ...(await ofRules()) }
   const lines = Object.entries(all)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, counts]) => `    ${JSON.stringify(key)}: [${counts.join(', ')}]`)

@@ -1,6 +1,6 @@
 /** Reads labelled items as the analyser does, trains on some sources, and lets the result judge the others. */
 import { createHash } from 'node:crypto'
-import { type Inputs, inputsOf, mayHave } from '../../src/analyze/builtin/analyze.ts'
+import { type Inputs, inputsOf, mayHave, mocks } from '../../src/analyze/builtin/analyze.ts'
 import { type Classifier, kindVotes, shares, votesOf } from '../../src/analyze/builtin/classifier.rules.ts'
 import type { Piece } from '../../src/analyze/builtin/pieces.rules.ts'
 import { readSubject } from '../../src/analyze/builtin/reading.rules.ts'
@@ -63,6 +63,8 @@ export interface Unseen extends Labelled {
   readonly outcomes: readonly number[] | null
   /** Shares of `SENTIMENTS`. */
   readonly sentiments: readonly number[]
+  /** True if the last words are mockery. */
+  readonly mocks: boolean
 }
 
 function judge(trained: Trained, { inputs, ...labelled }: Example): Unseen {
@@ -75,6 +77,7 @@ function judge(trained: Trained, { inputs, ...labelled }: Example): Unseen {
     votes: KINDS.map((_, kind) => ((best[kind] as number) < 0 ? null : (votes[kind] as number))),
     outcomes: ofEnd === null ? null : [...shares(votesOf(trained.outcome, ofEnd))],
     sentiments: [...shares(votesOf(trained.sentiment, ofMood))],
+    mocks: mocks(pieces),
   }
 }
 
@@ -82,21 +85,28 @@ function judge(trained: Trained, { inputs, ...labelled }: Example): Unseen {
 const OWN_FOLDS = 4
 const FEW = 130
 
+/** Which items are left out together. */
+export function foldsOf(
+  items: readonly Pick<Labelled, 'source'>[],
+): (one: Pick<Labelled, 'source'>) => string {
+  const own = [...new Set(items.map(({ source }) => source).filter(isOwn))]
+  const sizes = Map.groupBy(items, ({ source }) => source)
+  return ({ source }) => {
+    if (isOwn(source)) return `own texts, part ${(own.indexOf(source) % OWN_FOLDS) + 1}`
+    return (sizes.get(source)?.length ?? 0) < FEW ? 'small sources' : source
+  }
+}
+
 /** Each public source, and each of some groups of own files, judged by what learned from all others. */
 export function judgeUnseen(
   examples: readonly Example[],
   onFold: (name: string) => void = () => {},
 ): readonly Unseen[] {
-  const own = [...new Set(examples.map(({ source }) => source).filter(isOwn))]
-  const sizes = Map.groupBy(examples, ({ source }) => source)
-  const foldOf = (source: string) => {
-    if (isOwn(source)) return `own texts, part ${(own.indexOf(source) % OWN_FOLDS) + 1}`
-    return (sizes.get(source)?.length ?? 0) < FEW ? 'small sources' : source
-  }
-  const folds = Map.groupBy(examples, ({ source }) => foldOf(source))
+  const foldOf = foldsOf(examples)
+  const folds = Map.groupBy(examples, foldOf)
   return [...folds].flatMap(([name, left]) => {
     onFold(name)
-    const trained = train(examples.filter(({ source }) => foldOf(source) !== name))
+    const trained = train(examples.filter((example) => foldOf(example) !== name))
     return left.map((example) => judge(trained, example))
   })
 }

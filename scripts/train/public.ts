@@ -52,6 +52,21 @@ const CHANNELS: Readonly<Record<string, Channel>> = {
   call: 'recording',
 }
 
+/** What sources.json says of a source. */
+interface Source {
+  /** False: nobody there speaks to a company. What they say teaches, but thresholds do not follow it. */
+  readonly customers?: boolean
+}
+
+export function sourcesWithoutCustomers(): ReadonlySet<string> {
+  const { sources } = JSON.parse(readFileSync(join(FOLDER, 'sources.json'), 'utf8')) as {
+    sources: Readonly<Record<string, Source>>
+  }
+  return new Set(
+    Object.entries(sources).flatMap(([name, { customers }]) => (customers === false ? [name] : [])),
+  )
+}
+
 const publicFiles = (): readonly SourceFile[] =>
   JSON.parse(readFileSync(join(FOLDER, 'sources.json'), 'utf8')).files
 

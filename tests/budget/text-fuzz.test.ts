@@ -12,6 +12,7 @@ import { inputsOf } from '../../src/analyze/builtin/analyze.ts'
 import { arcOf } from '../../src/analyze/builtin/arc.rules.ts'
 import { clausesOf } from '../../src/analyze/builtin/clauses.rules.ts'
 import { ENGLISH } from '../../src/analyze/builtin/cues/english.ts'
+import { factsOf } from '../../src/analyze/builtin/facts.rules.ts'
 import { findingsByRules } from '../../src/analyze/builtin/findings.rules.ts'
 import { addGrams, addMark } from '../../src/analyze/builtin/grams.rules.ts'
 import { endInput, moodInput, wholeInput } from '../../src/analyze/builtin/inputs.rules.ts'
@@ -318,10 +319,22 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       read: (text) => inputsOf(conversationOf(text), readSubject(conversationOf(text)), embed),
     },
     wholeInput: { length: 800_000, read: (text) => wholeInput(readSubject(conversationOf(text)), embed) },
-    endInput: { length: 800_000, read: (text) => endInput(conversationOf(text), embed) },
+    endInput: {
+      length: 800_000,
+      read: (text) => endInput(conversationOf(text), readSubject(conversationOf(text)), embed),
+    },
     moodInput: {
       length: 800_000,
       read: (text) => moodInput(readSubject(conversationOf(text)), conversationOf(text).said, embed),
+    },
+  },
+  'analyze/builtin/facts.rules.ts': {
+    factsOf: {
+      length: 800_000,
+      read: (text) => {
+        const subject = conversationOf(text)
+        return factsOf(arcOf(subject.said), subject.said, readSubject(subject))
+      },
     },
   },
   'analyze/builtin/ritual.rules.ts': {
@@ -998,6 +1011,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'agents/reads/signals.rules.ts': ['isBounded', 'kindsMeant', 'orderOfSignals', 'signalResource'],
   'findings/verdict.rules.ts': ['decide', 'deltasOf'],
   'analyze/builtin/classifier.rules.ts': [
+    'certaintyOfOutcome',
     'emptyLinear',
     'kindVotes',
     'likelihood',
@@ -1011,7 +1025,14 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'analyze/builtin/weights.rules.ts': ['packClassifier', 'readClassifier'],
   'analyze/builtin/outcome.rules.ts': ['judge'],
   'analyze/eval/bound.rules.ts': ['lowerBound'],
-  'analyze/eval/score.rules.ts': ['outcomeFigures', 'precisionOf', 'recallOf', 'score'],
+  'analyze/eval/score.rules.ts': [
+    'calibrationError',
+    'outcomeFigures',
+    'precisionOf',
+    'recallOf',
+    'score',
+    'sentimentFigures',
+  ],
   'analyze/gate.rules.ts': ['gateOf', 'isShown', 'passesGate', 'requiredPrecision'],
   'assets/rules.ts': ['keepsUrl'],
   // The head and the judge compare numbers; `piecesOf` and `readSubject` have cut and masked the text.

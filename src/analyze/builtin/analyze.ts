@@ -96,7 +96,7 @@ export function inputsOf(subject: Subject, reading: Reading, embed: Embed): Inpu
     pieces,
     ofPieces: pieces.map((piece) => pieceInput(piece, channel, ALL_CUES, embed)),
     ofWhole: wholeInput(reading, embed),
-    ofEnd: channel === 'feedback' ? null : endInput(subject, embed),
+    ofEnd: channel === 'feedback' ? null : endInput(subject, reading, embed),
     ofMood: moodInput(reading, said, embed),
   }
 }
@@ -138,15 +138,29 @@ function byClassifier(
       ofEnd === null
         ? null
         : outcomeOfShares(shares(votesOf(classifier.outcome, ofEnd)), classifier.certainty),
-    sentiment: soberly(sentimentOf(votesOf(classifier.sentiment, ofMood)), reading, findings),
+    sentiment: soberly(
+      sentimentOf(
+        [...shares(votesOf(classifier.sentiment, ofMood))],
+        classifier.certainty.sentiment[channel],
+      ),
+      mocks(pieces),
+      findings,
+    ),
     findings,
   }
 }
 
+/** True if the last words that say something are mockery. */
+export const mocks = (pieces: readonly Piece[]): boolean =>
+  pieces.some(({ index, text }) => index === pieces.at(-1)?.index && isSarcastic(text))
+
 /** Mockery is not positive, and neither is who has a grievance and praises nothing. */
-function soberly(sentiment: Sentiment, { messages }: Reading, findings: readonly Found[]): Sentiment {
+export function soberly(
+  sentiment: Sentiment | null,
+  isMockery: boolean,
+  findings: readonly Pick<Found, 'rating'>[],
+): Sentiment | null {
   if (sentiment !== 'positive') return sentiment
   const has = (rating: Found['rating']) => findings.some((finding) => finding.rating === rating)
-  const isMockery = messages.at(-1)?.clauses.some(({ text }) => isSarcastic(text)) === true
   return isMockery || (has('negative') && !has('positive')) ? 'negative' : sentiment
 }

@@ -3,7 +3,7 @@
  * piece is the quotation. Pure. `scripts/train.ts` makes the weights.
  */
 import type { Channel } from '../../insight/model.ts'
-import { KINDS, type Kind, OUTCOMES, type Outcome, SENTIMENTS, type Sentiment } from '../insight.ts'
+import { KINDS, type Kind, type Outcome, SENTIMENTS, type Sentiment } from '../insight.ts'
 import { GRAMS } from './grams.rules.ts'
 import type { Input } from './inputs.rules.ts'
 
@@ -23,14 +23,18 @@ export interface Calibration {
   readonly threshold: number
 }
 
+/** From which certainty on something is said. */
+export interface Certainty extends Readonly<Record<Exclude<Outcome, 'unclear'>, number>> {
+  readonly sentiment: Readonly<Record<Channel, number>>
+}
+
 export interface Classifier {
   readonly pieces: Linear
   readonly whole: Linear
   readonly outcome: Linear
   readonly sentiment: Linear
   readonly calibration: Readonly<Record<Channel, Readonly<Record<Kind, Calibration>>>>
-  /** From which likelihood on an outcome is given; below it is unclear. */
-  readonly certainty: Readonly<Record<Exclude<Outcome, 'unclear'>, number>>
+  readonly certainty: Certainty
 }
 
 export const emptyLinear = (dense: number, answers: number): Linear => ({
@@ -102,17 +106,29 @@ export function shares(votes: Float64Array): Float64Array {
   return powers.map((power) => power / sum)
 }
 
-/** An outcome that is certain enough, else `unclear`: never the next best. `likely`: shares of `OUTCOMES` */
-export function outcomeOfShares(likely: ArrayLike<number>, certainty: Classifier['certainty']): Outcome {
-  let best: Outcome = 'unclear'
-  let most = 0
-  for (const [at, outcome] of OUTCOMES.entries()) {
-    const share = likely[at] ?? 0
-    if (share > most) [best, most] = [outcome, share]
-  }
-  return best === 'unclear' || most >= certainty[best] ? best : 'unclear'
+/**
+ * How certain the more likely one of resolved and unresolved is: the geometric mean of its share of all three outcomes, and of its share of these two. The first
+ * alone would say too seldom what is clear, and the second alone too often what is not. `likely`: shares of `OUTCOMES`
+ */
+export function certaintyOfOutcome(
+  likely: ArrayLike<number>,
+): readonly [outcome: Exclude<Outcome, 'unclear'>, certainty: number] {
+  const [resolved, unresolved] = [likely[0] ?? 0, likely[1] ?? 0]
+  const share = Math.max(resolved, unresolved)
+  return [resolved > unresolved ? 'resolved' : 'unresolved', share / Math.sqrt(resolved + unresolved || 1)]
 }
 
-export function sentimentOf(votes: Float64Array): Sentiment {
-  return SENTIMENTS[votes.indexOf(Math.max(...votes))] ?? 'neutral'
+/** An outcome that is certain enough, else `unclear`: never the next best. `likely`: shares of `OUTCOMES` */
+export function outcomeOfShares(
+  likely: ArrayLike<number>,
+  from: Pick<Certainty, 'resolved' | 'unresolved'>,
+): Outcome {
+  const [outcome, certainty] = certaintyOfOutcome(likely)
+  return certainty >= from[outcome] ? outcome : 'unclear'
+}
+
+/** The most likely sentiment if it is certain enough, else null. `likely`: shares of `SENTIMENTS` */
+export function sentimentOf(likely: readonly number[], certainty: number): Sentiment | null {
+  const most = Math.max(...likely)
+  return most >= certainty ? (SENTIMENTS[likely.indexOf(most)] ?? null) : null
 }

@@ -7,6 +7,7 @@ import { KINDS, type Subject } from '../insight.ts'
 import { type Arc, arcOf } from './arc.rules.ts'
 import type { Cues } from './cues/cues.ts'
 import { isPoliteOnly, isSarcastic, NO_LUCK } from './cues/turns.ts'
+import { factsOf } from './facts.rules.ts'
 import { addGrams, addMark } from './grams.rules.ts'
 import { hasKind } from './kinds.rules.ts'
 import { REFUSAL } from './outcome.rules.ts'
@@ -78,7 +79,7 @@ export function wholeInput({ channel, messages }: Reading, embed: Embed): Input 
 }
 
 /** Of the end of a conversation. */
-export function endInput({ said }: Pick<Subject, 'said'>, embed: Embed): Input {
+export function endInput({ said }: Pick<Subject, 'said'>, reading: Reading, embed: Embed): Input {
   const arc = arcOf(said)
   const last = lower(arc.last).slice(-600)
   const before = lower(arc.before).slice(-500)
@@ -107,6 +108,7 @@ export function endInput({ said }: Pick<Subject, 'said'>, embed: Embed): Input {
       ...facts.map(Number),
       Math.min(1, arc.turns / 6),
       Math.min(1, last.length / 300),
+      ...factsOf(arc, said, reading),
     ]),
     grams: endGrams(arc, { last, before, after, first, sentences }),
   }

@@ -30,7 +30,7 @@ const CLOSING = anyOf(
   'graag gedaan|nog iets|fijne dag|vriendelijke groet(?:en)?|groet(?:en|jes)?|tot ziens|geen dank',
 )
 const CLOSING_JAPANESE = /どういたしまして|失礼します|失礼いたします|よろしくお願い|他に(?:ご|何か)/u
-const THANKS = anyOf(
+export const THANKS = anyOf(
   'thank(?:s| you| u)|thx|tks|ty|cheers|much appreciated|appreciate it|grateful|danke|vielen dank|besten dank|merci|gracias|grazie|obrigad[oa]|bedankt|dank (?:je|u)|dankjewel',
 )
 const ALL_THANKS = new RegExp(THANKS.source, 'giu')

@@ -1,3 +1,3 @@
 /** Name and version of the built-in analyser. The version rises with every change that can change findings. */
 export const NAME = 'builtin'
-export const VERSION = '8'
+export const VERSION = '9'
