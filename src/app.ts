@@ -16,6 +16,7 @@ import { toolEndpoint } from './mcp/http/endpoint.ts'
 import { protectedResourceMetadata } from './mcp/http/metadata.ts'
 import { recorderHooks } from './meetings/hooks.ts'
 import { traceEndpoint } from './otlp/endpoint.ts'
+import { mailPart } from './platform/mail/examine.ts'
 import { healthRoutes } from './platform/observability/health.ts'
 import { oauthPages } from './sign-in/oauth/web.ts'
 import { signInPages } from './sign-in/web.ts'
@@ -40,7 +41,7 @@ export function createApp(
   const { draining } = options
   const forms = createMeter(deps, 'forms', config.rateLimits.forms, options.website?.windowSeconds)
   return createHttpApp(deps, draining)
-    .use(healthRoutes({ ...deps, draining, parts: [webhooksPart(deps.sql, config)] }))
+    .use(healthRoutes({ ...deps, draining, parts: [webhooksPart(deps.sql, config), mailPart(config)] }))
     .use(docs({ ...deps, sent: EVENT_TYPES }))
     .use(mediaRoutes(deps, features.playback.isShown))
     .use(uploadEndpoint(features))

@@ -73,6 +73,8 @@ export interface Config {
   readonly mail: {
     /** null: mail is written into `dataDir/mail`. */
     readonly smtpUrl: string | null
+    /** Send credentials to it over a connection that is not encrypted. */
+    readonly smtpAllowPlain: boolean
     readonly from: { readonly name: string; readonly address: string }
     /** The address that is notified of submitted forms; null: none. */
     readonly teamEmail: string | null
@@ -180,7 +182,10 @@ export function loadConfig(env: Environment): Config {
     s3: s3Config(read),
     ffprobePath: read.text('FFPROBE_PATH'),
     ffmpegPath: read.text('FFMPEG_PATH'),
-    mail: mail(read.url('SMTP_URL'), read.text('MAIL_FROM'), read.text('TEAM_EMAIL')),
+    mail: {
+      ...mail(read.url('SMTP_URL'), read.text('MAIL_FROM'), read.text('TEAM_EMAIL')),
+      smtpAllowPlain: read.oneOf('SMTP_ALLOW_PLAIN', SETTINGS.SMTP_ALLOW_PLAIN.default) === 'true',
+    },
     webhookLogDays: read.integer('WEBHOOK_LOG_DAYS'),
     maxWaitingUploads: read.integer('MAX_WAITING_UPLOADS'),
     auditDays: read.integer('AUDIT_DAYS'),
@@ -257,7 +262,11 @@ function analyzer(url: string, model: string | null, apiKey: string | null) {
 
 const SENDER = /^(?:([^<>"\p{Cc}]*)<([^<>]*)>|([^<>]*))$/u
 
-function mail(smtpUrl: string | null, from: string | null, teamEmail: string | null): Config['mail'] {
+function mail(
+  smtpUrl: string | null,
+  from: string | null,
+  teamEmail: string | null,
+): Omit<Config['mail'], 'smtpAllowPlain'> {
   if (smtpUrl !== null && from === null)
     throw new ConfigError('MAIL_FROM is not set, but must be the sender of mails when SMTP_URL is set')
   if (teamEmail !== null && !isHeaderAddress(teamEmail)) fail('TEAM_EMAIL', teamEmail, 'an e-mail address')

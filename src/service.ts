@@ -31,6 +31,7 @@ import type { StartedServers } from './platform/embedded/servers.ts'
 import { whyNotListening } from './platform/lifecycle/own-port.ts'
 import type { Shutdown } from './platform/lifecycle/shutdown.ts'
 import { StartError } from './platform/lifecycle/start-error.ts'
+import { mailPart } from './platform/mail/examine.ts'
 import { healthRoutes } from './platform/observability/health.ts'
 import type { Log } from './platform/observability/log.ts'
 import { answers } from './platform/redis.ts'
@@ -166,7 +167,7 @@ function listen(container: Container, features: Features, shutdown: Shutdown): n
 }
 
 function createProbeApp(container: Container, draining: AbortSignal) {
-  const parts = [webhooksPart(container.sql, container.config)]
+  const parts = [webhooksPart(container.sql, container.config), mailPart(container.config)]
   return createHttpApp(container, draining).use(healthRoutes({ ...container, draining, parts }))
 }
 

@@ -245,6 +245,12 @@ export const SETTING_GROUPS = {
       'files in `DATA_DIR/mail`',
       'Mail server, such as `smtp://user:password@mail.example.com:587`.',
     ),
+    SMTP_ALLOW_PLAIN: {
+      kind: 'choice',
+      allowed: ['true', 'false'],
+      default: 'false',
+      text: 'Send the user name and the password in `SMTP_URL`, and the mails, without encryption if the server offers none. `false`: such mail waits, and `earshot doctor` says so.',
+    },
     MAIL_FROM: text(
       'e-mail address',
       '`Earshot <earshot@localhost>`',

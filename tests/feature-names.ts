@@ -41,7 +41,7 @@ export const ORDINARY_WORDS: readonly OrdinaryWord[] = [
   { name: 'findings', path: 'src/platform/validation/', reason: 'What a validation found.' },
   { name: 'content', path: 'src/platform/', reason: 'Headers such as Content-Type, and bytes to store.' },
   { name: 'folder', path: 'src/platform/', reason: 'Folders of the file system.' },
-  { name: 'search', path: 'src/platform/db/pool.ts', reason: 'The parameters of a URL (`searchParams`).' },
+  { name: 'search', path: 'src/platform/', reason: 'The parameters of a URL (`searchParams`).' },
   { name: 'folders', path: 'src/platform/', reason: 'Folders of the file system.' },
   { name: 'identity', path: 'src/platform/net/', reason: 'The content coding of HTTP.' },
   { name: 'api_key', path: 'src/platform/net/', reason: 'The key of another service.' },

@@ -1,5 +1,5 @@
 /**
- * Programs that the tests need and npm does not provide: a Redis server, PgBouncer, Chromium, FFmpeg, a speech synthesiser, a speech
+ * Programs that the tests need and npm does not provide: a Redis server, PgBouncer, OpenSSL, Chromium, FFmpeg, a speech synthesiser, a speech
  * recogniser, and an object store with an S3 interface.
  *
  * A missing program is installed if that needs no question (root on Debian, Homebrew on macOS). Otherwise the check fails
@@ -67,6 +67,8 @@ const HAPROXY: Tool = {
 
 const JQ: Tool = { what: 'jq', candidates: ['jq'], apt: ['jq'], brew: ['jq'] }
 
+const OPENSSL: Tool = { what: 'OpenSSL', candidates: ['openssl'], apt: ['openssl'], brew: ['openssl@3'] }
+
 const CURL: Tool = { what: 'curl', candidates: ['curl'], apt: ['curl'], brew: ['curl'] }
 
 const ESPEAK: Tool = {
@@ -124,6 +126,7 @@ export function providePrograms(root: string, files: readonly string[]): Program
     [ESPEAK, uses(/support\/recognise\.ts/)],
     [POCKETSPHINX, uses(/support\/recognise\.ts/)],
     [HAPROXY, uses(/haproxy\.cfg/)],
+    [OPENSSL, uses(/support\/authority\.ts/)],
     [JQ, runsCommands],
     [CURL, runsCommands],
   ]

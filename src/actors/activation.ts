@@ -5,6 +5,7 @@
  * can fail. A shared transaction that goes wrong is rolled back, no message is blamed, and its turns run again alone.
  */
 
+import { NeedsOperator } from '../platform/errors.ts'
 import { claim, type Held, takeOver } from './claim-statements.ts'
 import type { Context, Handover } from './context.ts'
 import { givingUp, isSpent, shortHandler } from './handlers.ts'
@@ -246,7 +247,7 @@ export async function goToTheEnd(
   handover.notifyAgain([head])
 }
 
-/** Counts the failure, releases the actor, and schedules its retry. */
+/** Counts the failure, releases the actor, and schedules its retry. What an operator must mend counts once, so that the message waits for it. */
 export async function failTurn(
   context: Context,
   held: Held,
@@ -259,10 +260,14 @@ export async function failTurn(
   const outcome = error instanceof Fenced ? 'fenced' : 'failed'
   context.metrics.turns.inc({ kind, outcome })
   if (error instanceof Fenced) return
-  const spent = isSpent(context, { ...message, attempts: attempts + 1 }) && !isSpent(context, message)
-  const delayMs = spent ? 0 : retryDelayMs(attempts, context.options, Math.random)
-  context.log.warn({ key, type, seq, attempt: attempts + 1, retryInMs: delayMs, err: error }, 'turn failed')
-  await recordFailure(context.sql, context.worker, held, { seq, error: errorText(error), delayMs })
+  const isFree = error instanceof NeedsOperator
+  const tried = isFree ? Math.max(attempts, 1) : attempts + 1
+  const spent = isSpent(context, { ...message, attempts: tried }) && !isSpent(context, message)
+  const delayMs = spent
+    ? 0
+    : retryDelayMs(isFree ? Number.POSITIVE_INFINITY : attempts, context.options, Math.random)
+  context.log.warn({ key, type, seq, attempt: tried, retryInMs: delayMs, err: error }, 'turn failed')
+  await recordFailure(context.sql, context.worker, held, { seq, error: errorText(error), delayMs, isFree })
   handover.leave(key, 0)
   handover.later(key, delayMs)
 }

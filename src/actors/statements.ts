@@ -186,7 +186,13 @@ export async function recordFailure(
   sql: Query,
   worker: string,
   held: Held,
-  failure: { readonly seq: number; readonly error: string; readonly delayMs: number },
+  failure: {
+    readonly seq: number
+    readonly error: string
+    readonly delayMs: number
+    /** True if the attempt does not use up one of those that the message has. */
+    readonly isFree?: boolean
+  },
 ): Promise<void> {
   const updated = await sql`
     with mine as (
@@ -195,7 +201,7 @@ export async function recordFailure(
       for no key update
     ), failed as (
       update actor_message m
-      set attempts = m.attempts + 1,
+      set attempts = greatest(m.attempts + ${failure.isFree === true ? 0 : 1}::int, 1),
         last_error = ${failure.error},
         available_at = now() + ${failure.delayMs}::int * interval '1 millisecond'
       from mine

@@ -18,6 +18,7 @@ import { examineRoles } from '../platform/db/pooler.ts'
 import { assertServerWritable, serverVersion } from '../platform/db/server-version.store.ts'
 import { openServers } from '../platform/embedded/servers.ts'
 import { oneLine } from '../platform/lifecycle/start-error.ts'
+import { examineMail } from '../platform/mail/examine.ts'
 import { createLog, type Log } from '../platform/observability/log.ts'
 import { assertRedisWritable, openRedis } from '../platform/redis.ts'
 import { createStorage } from '../platform/storage/create.ts'
@@ -42,6 +43,7 @@ export interface Check {
     | 'webhooks'
     | 'redis'
     | 'storage'
+    | 'mail'
   readonly ok: boolean
   readonly detail: string
 }
@@ -50,6 +52,7 @@ const OLDEST_POSTGRESQL = 15
 const REDIS_BUDGET_MS = 3_000
 /** The client of S3 repeats a request that fails. */
 const STORAGE_BUDGET_MS = 10_000
+const MAIL_BUDGET_MS = 10_000
 
 /** Resolves with the checks that were made, in order. */
 export async function examine(env: Input['env']): Promise<readonly Check[]> {
@@ -71,6 +74,7 @@ export async function examine(env: Input['env']): Promise<readonly Check[]> {
         ...local,
         ...(await examineDatabase(sql, servers.servers.database, config)),
         await examineRedis(servers.servers.redis, log),
+        await check('mail', () => examineMail(config, AbortSignal.timeout(MAIL_BUDGET_MS))),
         await examineStorage(config),
       ]
     } finally {

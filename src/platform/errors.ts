@@ -168,3 +168,11 @@ export class AppError extends Error {
     this.headers = options.headers ?? {}
   }
 }
+
+/**
+ * A setting, or another server, must be changed by an operator before the work can be done. A turn that throws it waits: it is tried
+ * again every few minutes, without end. `message` is a sentence for operators, with the remedy and without secrets.
+ */
+export class NeedsOperator extends Error {
+  override readonly name = 'NeedsOperator'
+}

@@ -5,6 +5,7 @@ import { registerActorGauges } from '../../src/actors/gauges.ts'
 import { send } from '../../src/actors/mailbox.ts'
 import type { RuntimeOptions } from '../../src/actors/options.ts'
 import type { ActorKey } from '../../src/actors/types.ts'
+import { NeedsOperator } from '../../src/platform/errors.ts'
 import {
   NO_SWEEP,
   sessions,
@@ -21,6 +22,7 @@ const newKey = (): ActorKey => `session:${crypto.randomUUID()}`
 let database: TestDatabase
 let deps: TestDeps
 let broken = true
+let tries = 0
 const workers: TestWorker[] = []
 
 beforeAll(async () => {
@@ -34,6 +36,7 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   broken = true
+  tries = 0
   await database.sql`truncate applied, actor_mailbox, actor_message, actor_dead_letter, worker`
 })
 afterEach(async () => {
@@ -44,6 +47,12 @@ async function start(options: Partial<RuntimeOptions> = {}, maxAttempts = 2) {
   const definition = sessions(
     {
       async tick(message, tx) {
+        await tx`insert into applied (key, seq) values (${message.key}, ${message.seq})`
+        return 'done'
+      },
+      async held(message, tx) {
+        tries++
+        if (broken) throw new NeedsOperator('a setting is wrong')
         await tx`insert into applied (key, seq) values (${message.key}, ${message.seq})`
         return 'done'
       },
@@ -173,4 +182,17 @@ test('the oldest due message is not one in hand, but may be one whose worker has
   } finally {
     await fresh.close()
   }
+})
+
+test('what an operator must mend waits, however often it is tried', async () => {
+  const key = newKey()
+  await start({ retryCapMs: 10 })
+  await post(key, 'held')
+  await eventually(() => tries > 6)
+  expect(await database.sql`select 1 from actor_dead_letter`).toHaveLength(0)
+  const [row] = await database.sql`select attempts, last_error from actor_message where attempts > 0`
+  expect(row).toEqual({ attempts: 1, last_error: 'NeedsOperator: a setting is wrong' })
+  broken = false
+  await empty()
+  expect(await appliedSeqs()).toEqual([1])
 })

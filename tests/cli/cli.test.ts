@@ -388,6 +388,7 @@ test('an empty database is reported, migrated, and then up to date', async () =>
         { name: 'database', ok: true },
         { name: 'schema', ok: false },
         { name: 'redis', ok: true },
+        { name: 'mail', ok: true },
         { name: 'storage', ok: true },
       ],
     })
@@ -433,7 +434,7 @@ describe('the doctor', () => {
   test('finds no problem while a worker is active', async () => {
     await database.sql`insert into worker (id) values ('test')`
     const { code, out } = await earshot(['doctor'])
-    expect(out.trim().split('\n')).toHaveLength(11)
+    expect(out.trim().split('\n')).toHaveLength(12)
     expect(out).toContain('invitations: 0 tokens refused')
     expect(out).toContain('webhooks: 0 can be signed')
     expect({ code, failed: out.includes('FAILED') }).toEqual({ code: 0, failed: false })

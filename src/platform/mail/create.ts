@@ -7,6 +7,9 @@ import { createSmtpMailer } from './smtp.ts'
 
 /** Connects to nothing: the first mail does. */
 export function createMailer({ dataDir, mail }: Pick<Config, 'dataDir' | 'mail'>): Mailer {
-  if (mail.smtpUrl !== null) return createSmtpMailer(mail.smtpUrl, mail.from)
+  if (mail.smtpUrl !== null) {
+    const { smtpUrl: url, smtpAllowPlain: allowPlain } = mail
+    return createSmtpMailer({ url, allowPlain }, mail.from)
+  }
   return createFolderMailer(join(dataDir, 'mail'), mail.from)
 }

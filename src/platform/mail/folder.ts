@@ -6,6 +6,7 @@
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ensurePrivateFolder } from '../secrets/private-folder.ts'
+import { assertFolderWritable } from '../storage/writable.ts'
 import { compose, type Mail, type Mailer, type Sender } from './mail.ts'
 
 /** Only the user of the service may read mail, which contains personal data. */
@@ -27,5 +28,6 @@ export function createFolderMailer(folder: string, sender: Sender): Mailer {
       await writeFile(unfinished, message, { mode: FILE_MODE })
       await rename(unfinished, file)
     },
+    assertUsable: () => assertFolderWritable(folder),
   }
 }

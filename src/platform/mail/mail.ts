@@ -27,9 +27,11 @@ export interface Mailer {
   readonly name: 'smtp' | 'folder'
   /**
    * Resolves when the server or the disk has the message.
-   * @throws MailRefused if a retry is useless; another Error if a retry may help
+   * @throws MailRefused if a retry is useless; NeedsOperator if settings forbid it; another Error if a retry may help
    */
   send(mail: Mail, signal: AbortSignal): Promise<void>
+  /** Connects and signs in, but sends nothing. @throws NeedsOperator or another Error if mail cannot be sent at the moment */
+  assertUsable(signal: AbortSignal): Promise<void>
 }
 
 /** The server refuses this mail for good, for example because there is no such mailbox, or because of its content. */

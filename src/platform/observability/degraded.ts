@@ -4,7 +4,9 @@
  * A probe must not wait for a part that hangs, or a proxy takes the process out of service for it. So a part is asked in the background,
  * and the last known state counts until the answer is there.
  */
+
 import { resolvesWithin, withTimeout } from '../concurrency/timeout.ts'
+import { NeedsOperator } from '../errors.ts'
 
 /** How long a probe waits for a part whose state is known. */
 const PATIENCE_MS = 250
@@ -14,7 +16,7 @@ export interface Degraded {
   readonly part: string
   /** When this process noticed it first. */
   readonly since: Date
-  /** What no longer works, for people. */
+  /** What no longer works, for people, and the remedy if it is known. */
   readonly effect: string
 }
 
@@ -45,7 +47,8 @@ export function createPart({ name, effect, ask, budgetMs, now, onFailure }: Part
       known = null
     } catch (error) {
       onFailure(error)
-      known ??= { part: name, since: now(), effect }
+      const reason = error instanceof NeedsOperator ? ` ${error.message}` : ''
+      known = { part: name, since: known?.since ?? now(), effect: `${effect}${reason}` }
     } finally {
       asking = null
     }

@@ -20,7 +20,7 @@ const config = loadConfig({
 })
 const mailer = createMailer(config)
 const hanging: Mailer = {
-  name: mailer.name,
+  ...mailer,
   async send(mail, signal) {
     await mailer.send(mail, signal)
     process.stdout.write('sent\n')
