@@ -7,9 +7,10 @@
 import { parseArgs } from 'node:util'
 import { version } from '../../package.json'
 import { ConfigError } from '../config.ts'
-import { errorCode } from '../platform/db/sqlstate.ts'
+import { asUnavailable, errorCode } from '../platform/db/sqlstate.ts'
 import { AppError } from '../platform/errors.ts'
 import { oneLine, StartError } from '../platform/lifecycle/start-error.ts'
+import { asStorageUnavailable } from '../platform/storage/unavailable.ts'
 import { type Command, type Flag, type Input, Interrupted, type Output, UsageError } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { GLOBAL_FLAGS, help, usage } from './help.ts'
@@ -148,5 +149,13 @@ function explain(error: unknown): { readonly code: string; readonly message: str
   if (error instanceof ConfigError) return { code: 'configuration', message: error.message }
   if (error instanceof StartError) return { code: 'start', message: oneLine(error) }
   const code = errorCode(error)
-  return { code: code ?? 'failed', message: code === null ? oneLine(error) : `${oneLine(error)} (${code})` }
+  const part = (asStorageUnavailable(error) ?? asUnavailable(error))?.message.split('. ')[0]
+  if (part !== undefined) return { code: code ?? 'unavailable', message: `${part}: ${reasonOf(error)}` }
+  return { code: code ?? 'failed', message: reasonOf(error) }
+}
+
+/** The text of an error that no code has caught, with its code. */
+function reasonOf(error: unknown): string {
+  const code = errorCode(error)
+  return code === null ? oneLine(error) : `${oneLine(error)} (${code})`
 }

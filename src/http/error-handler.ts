@@ -8,17 +8,26 @@
 import { asUnavailable, missingRowOf } from '../platform/db/sqlstate.ts'
 import { AppError, type ErrorCatalogue } from '../platform/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
+import { asStorageUnavailable } from '../platform/storage/unavailable.ts'
 import { problem } from './problem.ts'
 import { type ErrorContext, restError } from './rest-error.ts'
 
-/** The API error for a thrown value. Unexpected errors are logged with the request id. */
+/** The API error for a thrown value. Unexpected errors, and causes of errors that are the service's own, are logged with the request id. */
 export function toAppError(
   error: unknown,
   context: ErrorContext,
   log: Log,
-  { rows }: Pick<ErrorCatalogue, 'rows'>,
+  { rows, codes }: Pick<ErrorCatalogue, 'rows' | 'codes'>,
 ): AppError {
-  if (error instanceof AppError) return error
+  if (error instanceof AppError) {
+    // The caller learns that a part does not answer, and the operator why.
+    if (codes[error.code] >= 500 && error.cause !== undefined)
+      log.warn(
+        { requestId: context.requestId, path: context.path, err: error.cause, code: error.code },
+        'not answered',
+      )
+    return error
+  }
   const gone = missingRowOf(error, Object.keys(rows))
   if (gone !== null) {
     log.info({ requestId: context.requestId, path: context.path, err: error }, 'deleted at the same moment')
@@ -27,7 +36,7 @@ export function toAppError(
       'What the request is about was deleted at the same moment.',
     )
   }
-  const unavailable = asUnavailable(error)
+  const unavailable = asStorageUnavailable(error) ?? asUnavailable(error)
   if (unavailable !== null) {
     log.warn({ requestId: context.requestId, path: context.path, err: error }, 'dependency unavailable')
     return unavailable

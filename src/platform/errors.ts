@@ -176,3 +176,11 @@ export class AppError extends Error {
 export class NeedsOperator extends Error {
   override readonly name = 'NeedsOperator'
 }
+
+/** The 503 for a part of the service that does not answer or refuses the service. `what`: a sentence that names it. */
+export const unavailable = (what: string, cause: unknown): AppError =>
+  new AppError('unavailable', `${what} Try again shortly.`, { headers: { 'retry-after': '1' }, cause })
+
+/** The 507 for a part of the service without room. `what`: a sentence that names it. */
+export const storageFull = (what: string, cause: unknown): AppError =>
+  new AppError('storage_full', `${what} Try again later.`, { headers: { 'retry-after': '30' }, cause })

@@ -1,46 +1,70 @@
 /** Classifies database errors by SQLSTATE (PostgreSQL documentation, appendix A). */
-import { AppError } from '../errors.ts'
+import { AppError, storageFull, unavailable } from '../errors.ts'
+import { certificateRemedy } from '../net/certificate.rules.ts'
 
 const READ_ONLY = '25006'
 
-/** The disk of the database, or one on which this process writes. */
-const DISK_FULL = new Set(['53100', 'ENOSPC', 'EDQUOT'])
+const DISK_FULL = '53100'
 
 /** `40000`: COMMIT was answered ROLLBACK. */
 const RETRYABLE = new Set(['40000', '40001', '40P01'])
 
-/** The server is missing, starting, stopping, read-only or has no free connection. No statement has caused it, and it may pass. */
-const AWAY = new Set([
-  READ_ONLY,
-  '53300',
-  '57P01',
-  '57P02',
-  '57P03',
-  '08000',
-  '08001',
-  '08003',
-  '08006',
+/**
+ * What keeps the database from answering, by SQLSTATE or by the code of the driver or of the system. No statement has caused it. A running
+ * process answers 503 to all of them. A starting process waits while the server is `away`. It ends at once if the settings are `refused`, because
+ * waiting mends neither a password nor a certificate. `brief`: the server is there, and the next attempt may succeed.
+ */
+const OUTAGES: Readonly<Record<string, 'away' | 'refused' | 'brief'>> = {
+  [READ_ONLY]: 'away',
+  '53300': 'away',
+  '57P01': 'away',
+  '57P02': 'away',
+  '57P03': 'away',
+  '08000': 'away',
+  '08001': 'away',
+  '08003': 'away',
+  '08004': 'away',
+  '08006': 'away',
   // A pooler reports with it that it has no server.
-  '08P01',
-  'CONNECTION_CLOSED',
-  'CONNECT_TIMEOUT',
-  'ANSWER_TIMEOUT',
-  'WRONG_SESSION_ATTRS',
-  'EAI_AGAIN',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EHOSTDOWN',
-  'EHOSTUNREACH',
-  'ENETDOWN',
-  'ENETUNREACH',
-  'ENOENT',
-  'ENOTFOUND',
-  'EPIPE',
-  'ETIMEDOUT',
-])
+  '08P01': 'away',
+  CONNECTION_CLOSED: 'away',
+  CONNECT_TIMEOUT: 'away',
+  ANSWER_TIMEOUT: 'away',
+  WRONG_SESSION_ATTRS: 'away',
+  EAI_AGAIN: 'away',
+  ECONNREFUSED: 'away',
+  ECONNRESET: 'away',
+  EHOSTDOWN: 'away',
+  EHOSTUNREACH: 'away',
+  ENETDOWN: 'away',
+  ENETUNREACH: 'away',
+  ENOENT: 'away',
+  ENOTFOUND: 'away',
+  EPIPE: 'away',
+  ETIMEDOUT: 'away',
+  // The role, its password, or the database.
+  '28000': 'refused',
+  '28P01': 'refused',
+  '3D000': 'refused',
+  // Time-outs, no memory, a failing disk, a pool that closes.
+  '25P03': 'brief',
+  '57014': 'brief',
+  '53200': 'brief',
+  '58030': 'brief',
+  CONNECTION_ENDED: 'brief',
+  CONNECTION_DESTROYED: 'brief',
+}
 
-/** Time-outs, a full disk, a pool that closes. The caller may try again. */
-const UNAVAILABLE = new Set(['25P03', '57014', '53200', '58030', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED'])
+/** Null if the error says nothing about the server as a whole. */
+function outageOf(error: unknown): 'away' | 'refused' | 'brief' | null {
+  // If no address of a host can be reached, there is an error for each.
+  const inner = error instanceof AggregateError ? error.errors[0] : error
+  const code = errorCode(inner) ?? ''
+  // Of a socket, not of a file.
+  if (code === 'ENOENT' && inner.syscall !== 'connect') return null
+  if (Object.hasOwn(OUTAGES, code)) return OUTAGES[code] ?? null
+  return certificateRemedy(inner) === null ? null : 'refused'
+}
 
 /** The SQLSTATE or the driver's own code of an error. null if there is none. */
 export function errorCode(error: unknown): string | null {
@@ -60,8 +84,7 @@ export function isRetryable(error: unknown): boolean {
 
 /** True if the server is away or not ready yet. The settings may be right. */
 export function isServerAway(error: unknown): boolean {
-  const inner = error instanceof AggregateError ? error.errors[0] : error
-  return AWAY.has(errorCode(inner) ?? '')
+  return outageOf(error) === 'away'
 }
 
 /** True if a unique constraint refused the row. `constraint` is the name of a single constraint to check. */
@@ -109,22 +132,13 @@ export const objectBusy = (cause?: unknown): AppError =>
     { headers: { 'retry-after': '1' }, cause },
   )
 
-const storageFull = (cause: unknown): AppError =>
-  new AppError('storage_full', 'The disk of the service is full. Try again later.', {
-    headers: { 'retry-after': '30' },
-    cause,
-  })
-
 /** True if the statement waited too long for a lock. It says nothing about other statements. */
 export const isLockTimeout = (error: unknown): boolean => errorCode(error) === LOCK_TIMEOUT
 
 /** The 503 `unavailable` or `object_busy`, or the 507 `storage_full`, for an unhandled database error if a retry may help, else null. */
 export function asUnavailable(error: unknown): AppError | null {
   if (isLockTimeout(error)) return objectBusy(error)
-  if (DISK_FULL.has(errorCode(error) ?? '')) return storageFull(error)
-  if (!UNAVAILABLE.has(errorCode(error) ?? '') && !isServerAway(error) && !isRetryable(error)) return null
-  return new AppError('unavailable', 'The service is not able to answer at the moment. Try again shortly.', {
-    headers: { 'retry-after': '1' },
-    cause: error,
-  })
+  if (errorCode(error) === DISK_FULL) return storageFull('The disk of the database is full.', error)
+  if (outageOf(error) === null && !isRetryable(error)) return null
+  return unavailable('The database cannot answer at the moment.', error)
 }
