@@ -13,6 +13,7 @@ import { countMaintenance } from './insight/counts/fold.ts'
 import { toolsMaintenance } from './mcp/service.ts'
 import { mediaMaintenance } from './media/service.ts'
 import { meetingMaintenance } from './meetings/maintenance.ts'
+import { organizationMaintenance } from './organizations/erasure.ts'
 import { traceMaintenance } from './otlp/maintenance.ts'
 import { peopleMaintenance } from './people/maintenance.ts'
 import { quotaMaintenance } from './quotas/maintenance.ts'
@@ -26,6 +27,7 @@ export function maintenanceOf(deps: Deps): readonly MaintenanceTask[] {
   return [
     ...dataChangeMaintenance(deps),
     ...identityMaintenance(deps),
+    ...organizationMaintenance(deps),
     ...auditMaintenance(deps),
     ...signInMaintenance(deps),
     ...agentMaintenance(deps),

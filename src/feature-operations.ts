@@ -32,6 +32,7 @@ import { timelineOperations } from './insight/timeline/routes.ts'
 import { meetingOperations } from './meetings/routes.ts'
 import { createMeetings } from './meetings/service.ts'
 import { metadataOperations } from './metadata/routes.ts'
+import { createOrganizationDeletion } from './organizations/erasure.ts'
 import { organizationOperations } from './organizations/routes.ts'
 import { peopleOperations } from './people/routes.ts'
 import { projectOperations } from './projects/routes.ts'
@@ -82,7 +83,7 @@ export function operationsOf(deps: Deps, services: Services): readonly Operation
     ...verdictOperations(verdicts),
     ...applicationOperations(applications),
     ...publishableKeyOperations(identity, applications),
-    ...organizationOperations(identity),
+    ...organizationOperations(identity, createOrganizationDeletion({ ...deps, forget: identity.forgetUser })),
     ...administrationOperations(deps, identity),
     ...auditOperations({ reads: deps.reads, days: deps.config.auditDays }),
     ...sessionOperations(identity, deps.config),

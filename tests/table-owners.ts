@@ -103,6 +103,11 @@ export const EXCEPTIONS: readonly Exception[] = [
   })),
   {
     table: 'organization',
+    folder: 'uploads',
+    reason: 'The address of an upload is unknown once the organization is being erased.',
+  },
+  {
+    table: 'organization',
     folder: 'analyze',
     reason: 'An organization that was deleted meanwhile uses no tokens.',
   },

@@ -1,6 +1,8 @@
 /** What waits, and what was given up, of one organization: for its administrators. Without payloads and texts of errors. */
 import { asMicroseconds, fromMicroseconds, type Slice } from '../platform/db/keyset.ts'
-import type { Query } from '../platform/db/pool.ts'
+import type { Query, Tx } from '../platform/db/pool.ts'
+import { deleteActors } from './mailbox.ts'
+import type { ActorKey } from './types.ts'
 
 export interface WaitingMessage {
   readonly key: string
@@ -46,6 +48,27 @@ export async function bringForward(sql: Query, organizationId: string, withinMs:
     update actor_message set available_at = now()
     where organization_id = ${organizationId} and attempts = 0
       and available_at > now() and available_at < now() + ${withinMs}::int * interval '1 millisecond'`
+}
+
+/**
+ * Deletes actors of the organization that have messages, whose turns then come to nothing. Their rows are being deleted, so it does not matter
+ * that a key may come back. @returns the number of actors, at most `limit`
+ */
+export async function stopActors(
+  tx: Tx,
+  organizationId: string,
+  { except, limit }: { readonly except: string; readonly limit: number },
+): Promise<number> {
+  const rows = await tx<{ key: ActorKey }[]>`
+    select distinct key
+    from actor_message
+    where organization_id = ${organizationId} and split_part(key, ':', 1) <> ${except}
+    limit ${limit}`
+  await deleteActors(
+    tx,
+    rows.map(({ key }) => key),
+  )
+  return rows.length
 }
 
 export interface OwnDeadLetter {

@@ -17,6 +17,7 @@ const CHANGES = [
   'actor_message.retried',
   'actor_message.skipped',
   'organization.updated',
+  'organization.deleted',
   'agent_application.created',
   'agent_application.updated',
   'agent_application.deleted',

@@ -1,29 +1,24 @@
-/** Removes the organization of the demo: first its files, then its rows. */
-import { createCall } from '../demo-data/client.ts'
+/** Removes the organization of the demo as `earshot org delete` does, and waits for the end. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { createOrganizationDeletion } from '../organizations/erasure.ts'
 import type { OwnService } from './demo-service.ts'
-import { hasWorkers, runNow, waitUntilIdle } from './demo-wait.ts'
+import { runNow } from './demo-wait.ts'
 
-const PAGE = 100
+const PAUSE_MS = 200
 
-/** Can be repeated after an interruption. */
+/** The own process erases, too, so that it works without a service. Can be repeated after an interruption. */
 export async function removeFrom(
   own: OwnService,
-  organizationId: string,
+  { id, name }: { readonly id: string; readonly name: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const { identity, url } = own
-  // A worker that encodes media would write files of a recording that is gone.
-  if (await hasWorkers(own)) await waitUntilIdle(own, organizationId, () => {}, signal)
-  const { apiKey } = await identity.createApiKey(organizationId, 'earshot demo --remove')
-  const call = createCall(url, { 'x-service-api-key': apiKey }, signal)
+  const { container, identity } = own
+  const isErased = async () => (await identity.listErasedOrganizations()).some((one) => one.id === id)
+  if (!(await isErased()))
+    await createOrganizationDeletion({ ...container, forget: identity.forgetUser }).begin(id, name)
   for (;;) {
-    const { data } = await call<{ data: readonly { id: string }[] }>(
-      'GET',
-      `/v3/rest/recordings?limit=${PAGE}`,
-    )
-    for (const { id } of data) await call('DELETE', `/v3/rest/recordings/${id}`)
-    if (data.length < PAGE) break
+    await runNow(own, ['organization_erasure'], signal)
+    if (!(await isErased())) return
+    await pause(PAUSE_MS, undefined, { signal })
   }
-  await runNow(own, ['media_garbage', 'upload_garbage'], signal)
-  await identity.eraseDemoOrganization(organizationId)
 }

@@ -10,7 +10,7 @@ import { type Sent, sendStory } from '../demo-data/send.ts'
 import { readStory, type Story } from '../demo-data/story.rules.ts'
 import { judge } from '../demo-data/verdicts.ts'
 import { localUrl } from '../http/base-url.ts'
-import type { Organization } from '../identity/service.ts'
+import type { ErasedOrganization, Organization } from '../identity/service.ts'
 import { themesMessages } from '../messages/themes.ts'
 import { linkUrl, START_PATH } from '../sign-in/link.rules.ts'
 import { type Input, Interrupted, type Output } from './command.ts'
@@ -34,9 +34,9 @@ export function loadDemo(input: Input): Promise<Output> {
     using stop = untilSignal()
     try {
       const before = await demoOrganization(own)
-      if (before !== null && !(await isIncomplete(own, before)))
-        return await outputOf(own, input, before, true)
-      if (before !== null) await removeFrom(own, before.id, stop.signal)
+      const isLoaded = before !== null && 'createdAt' in before && !(await isIncomplete(own, before))
+      if (isLoaded) return await outputOf(own, input, before, true)
+      if (before !== null) await removeFrom(own, before, stop.signal)
       const organization = await own.identity.createDemoOrganization(NAME)
       const isAnalysed = await load(own, organization.id, display, stop.signal)
       return await outputOf(own, input, organization, isAnalysed)
@@ -57,7 +57,7 @@ export function removeDemo(input: Input): Promise<Output> {
     const organization = await demoOrganization(own)
     if (organization === null) return { json: { removed: false }, lines: ['no demo data is loaded'] }
     using stop = untilSignal()
-    await removeFrom(own, organization.id, stop.signal)
+    await removeFrom(own, organization, stop.signal)
     return {
       json: { removed: true, organizationId: organization.id },
       lines: ['removed: the demo data is gone, with everything that was found in it'],
@@ -65,8 +65,10 @@ export function removeDemo(input: Input): Promise<Output> {
   })
 }
 
-async function demoOrganization({ identity }: OwnService): Promise<Organization | null> {
-  return (await identity.listOrganizations()).find(({ isDemo }) => isDemo) ?? null
+/** Also one that is being removed. */
+async function demoOrganization({ identity }: OwnService): Promise<Organization | ErasedOrganization | null> {
+  const all = [...(await identity.listErasedOrganizations()), ...(await identity.listOrganizations())]
+  return all.find(({ isDemo }) => isDemo) ?? null
 }
 
 async function isIncomplete({ identity }: OwnService, { id }: Organization): Promise<boolean> {

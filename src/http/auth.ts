@@ -57,7 +57,11 @@ class Unauthenticated extends Error {
 export function createAuthenticate({ config, identity, countFailure }: AuthenticateDeps) {
   return async (
     request: Request,
-    { access, organizationInQuery = false }: Pick<Operation, 'access' | 'organizationInQuery'>,
+    {
+      access,
+      organizationInQuery = false,
+      isUnbound = false,
+    }: Pick<Operation, 'access' | 'organizationInQuery' | 'isUnbound'>,
     peer: Peer,
   ): Promise<Caller | null> => {
     if (access === 'public') return null
@@ -72,7 +76,9 @@ export function createAuthenticate({ config, identity, countFailure }: Authentic
         (access === 'organization'
           ? null
           : await bySession(request, config, (secret) => identity.bySession(secret, wanted)))
-      return await authenticate(identity, request.headers, access, user)
+      const principal = await authenticate(identity, request.headers, access, user)
+      if (isUnbound && user?.isBound === true) throw new AppError('unbound_credential_required', BOUND)
+      return principal
     } catch (error) {
       if (!(error instanceof Unauthenticated)) throw error
       const headers = await countFailure(request, peer())
@@ -82,6 +88,9 @@ export function createAuthenticate({ config, identity, countFailure }: Authentic
     }
   }
 }
+
+const BOUND =
+  'The token is bound to the organization. This operation needs a browser session, or a token that is valid in every organization.'
 
 async function authenticate(
   identity: Authentication,

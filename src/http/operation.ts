@@ -84,6 +84,8 @@ export interface Operation<
   readonly summary: string
   readonly description?: string
   readonly access: A
+  /** True if a token that is bound to the organization is refused (403 `unbound_credential_required`), as for operations on the person. */
+  readonly isUnbound?: boolean
   /** True if the query parameter `organization` may stand for the header, for clients that send no headers. */
   readonly organizationInQuery?: boolean
   /** The lowest role of a user that may use it. Present if and only if `access` accepts users of an organization. */

@@ -156,7 +156,9 @@ export function createAuthentication(deps: AuthenticationDeps, tokens: Tokens): 
       const found = await verified(token)
       if ('refused' in found) return found
       const picked = pickOrganization(found, wanted)
-      return 'refused' in picked ? picked : { ...userOf(found, picked), ...found.oauth }
+      if ('refused' in picked) return picked
+      const bound = found.boundTo === null ? {} : { isBound: true as const }
+      return { ...userOf(found, picked), ...found.oauth, ...bound }
     },
     async bySession(secret, wanted) {
       const found = await verifiedSession(secret)

@@ -6,7 +6,7 @@
  * first, as `credentials.json.<organization id>`. The rows are created from that file. Then the folder's id is added and
  * the file gets its final name. Every step can be repeated, so the next start completes one that was interrupted.
  */
-import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Deps } from '../container.ts'
 import { transaction } from '../platform/db/transaction.ts'
@@ -171,6 +171,13 @@ async function writePrivate(path: string, flags: 'w' | 'wx', credentials: Drafte
   } finally {
     await file.close()
   }
+}
+
+/** Removes the file with the credentials of an organization that is being erased. */
+export async function forgetCredentials(dataDir: string, organizationId: string): Promise<void> {
+  const path = join(dataDir, FILE)
+  const text = await readFile(path, 'utf8').catch(() => null)
+  if (text?.includes(organizationId) === true) await rm(path, { force: true })
 }
 
 /** A credentials file whose rows are committed. Other pending files belong to processes that may still commit. */

@@ -1,6 +1,7 @@
 /** Errors of members, user tokens and agent secrets that a client can see. `src/platform/errors.ts` describes the parts. */
 export const IDENTITY_ERRORS = {
   codes: {
+    organization_name_mismatch: 400,
     invalid_agent_secret: 401,
     invalid_publishable_key: 401,
     page_not_allowed: 403,

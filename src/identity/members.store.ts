@@ -32,10 +32,11 @@ export type MemberRow = Member & { readonly joinedMicroseconds: number }
 
 /**
  * Locks the organization against its deletion, and the person against other changes of what they may do.
- * @returns false if there is no such organization
+ * @returns false if there is no such organization, or it is being erased
  */
 export async function lockPerson(tx: Query, organizationId: string, userId: string | null): Promise<boolean> {
-  const rows = await tx`select 1 from organization where id = ${organizationId} for key share`
+  const rows = await tx`
+    select 1 from organization where id = ${organizationId} and erasure_began_at is null for key share`
   await tx`select 1 from app_user where id = ${userId} for no key update`
   return rows.length > 0
 }

@@ -9,6 +9,8 @@ export type Principal =
       readonly userId: string
       /** What the user may do in the organization. Operations check it: see `role` of `Operation`. */
       readonly role: Role
+      /** True for a token that the organization issued for itself alone. */
+      readonly isBound?: true
       /** The browser session that made the request; absent for tokens. */
       readonly sessionId?: string
       /**

@@ -18,7 +18,6 @@ import { type ApiKeys, createApiKeys } from './api-keys.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
 import * as credentials from './credentials.store.ts'
 import { type Credits, createCredits } from './credits.ts'
-import { eraseDemoOrganization } from './erase.ts'
 import { createInvitations, type Invitations, memberExists } from './invitations.ts'
 import { createKey } from './keys.ts'
 import { findMember, insertMembership } from './members.store.ts'
@@ -31,7 +30,7 @@ import { createUserTokens, type UserTokens } from './user-tokens.ts'
 
 export type { ApiKey, Credential } from './credentials.store.ts'
 export type { Invitation } from './invitations.ts'
-export type { Organization, User } from './store.ts'
+export type { ErasedOrganization, Organization, User } from './store.ts'
 
 export type IdentityDeps = Pick<Deps, 'sql' | 'listening' | 'notifier' | 'config' | 'clock' | 'newId' | 'log'>
 
@@ -53,11 +52,11 @@ export interface Identity
   forgetUser(userId: string): void
   /** Uses the caller's transaction if `query` is given. */
   createOrganization(name: string, query?: Query): Promise<store.Organization>
+  /** Without those that are being erased. */
   listOrganizations(): Promise<readonly store.Organization[]>
+  listErasedOrganizations(): Promise<readonly store.ErasedOrganization[]>
   /** Creates the organization of `earshot demo`. */
   createDemoOrganization(name: string): Promise<store.Organization>
-  /** Deletes the organization of `earshot demo` with every row that names it, and its users who belong to no other. */
-  eraseDemoOrganization(organizationId: string): Promise<void>
   /** By id or exact name. @throws AppError 404 if none matches, or several share the name */
   findOrganization(idOrName: string): Promise<store.Organization>
   /** Switches agent conversations or recording on or off, from the next request of every process. @throws AppError 404 */
@@ -131,10 +130,9 @@ function organizations({ sql, newId }: IdentityDeps) {
     createOrganization: async (name: string, query: Query = sql) =>
       store.insertOrganization(query, { id: newId(), name: nameOf('name', name) }),
     listOrganizations: () => store.selectOrganizations(sql),
+    listErasedOrganizations: () => store.selectErasedOrganizations(sql),
     createDemoOrganization: (name: string) =>
       store.insertOrganization(sql, { id: newId(), name: nameOf('name', name), isDemo: true }),
-    eraseDemoOrganization: (organizationId: string) =>
-      transaction(sql, (tx) => eraseDemoOrganization(tx, organizationId)),
     async findOrganization(idOrName: string) {
       const [organization, another] = await store.selectOrganizationsNamed(sql, idOrName)
       if (organization === undefined) throw notFound(`organization ${JSON.stringify(idOrName)}`)

@@ -66,7 +66,27 @@ export async function selectOrganizations(sql: Query): Promise<readonly Organiza
   return sql<Organization[]>`
     select ${organizationColumns(sql)}
     from organization
+    where erasure_began_at is null
     order by created_at, id`
+}
+
+/** An organization that is being erased. */
+export interface ErasedOrganization {
+  readonly id: string
+  readonly name: string
+  readonly isDemo: boolean
+  readonly beganAt: Date
+  /** Rows that were deleted so far. */
+  readonly deletedRows: number
+}
+
+export function selectErasedOrganizations(sql: Query) {
+  return sql<ErasedOrganization[]>`
+    select id, name, is_demo as "isDemo", erasure_began_at as "beganAt",
+      coalesce((erasure_progress->>'rows')::float8, 0) as "deletedRows"
+    from organization
+    where erasure_began_at is not null
+    order by erasure_began_at, id`
 }
 
 /** Organizations with this id or exactly this name. Names are not unique. */
@@ -77,7 +97,7 @@ export async function selectOrganizationsNamed(
   return sql<Organization[]>`
     select ${organizationColumns(sql)}
     from organization
-    where id::text = ${idOrName.toLowerCase()} or name = ${idOrName}
+    where erasure_began_at is null and (id::text = ${idOrName.toLowerCase()} or name = ${idOrName})
     order by created_at, id
     limit 2`
 }

@@ -75,6 +75,20 @@ export async function deleteDiscarded(deps: GarbageDeps, subject: assets.Subject
   }
 }
 
+/** Deletes what is due of an organization that is being erased. @returns the number of keys, also of those that could not be deleted */
+export async function deleteDiscardedOf(
+  deps: GarbageDeps,
+  organizationId: string,
+  stopping: AbortSignal,
+): Promise<number> {
+  const keys = await store.dueGarbageIn(deps.sql, organizationId, KEYS_AT_ONCE)
+  for (const key of keys) {
+    if (stopping.aborted) break
+    await deleteOne(deps, key)
+  }
+  return keys.length
+}
+
 async function deleteGarbage(deps: GarbageDeps, stopping: AbortSignal): Promise<void> {
   while (!stopping.aborted) {
     const keys = await store.dueGarbage(deps.sql, KEYS_AT_ONCE)

@@ -82,6 +82,21 @@ export async function dueGarbageOf(
   return rows.map(({ key }) => key)
 }
 
+/** Keys of one organization that are due. */
+export async function dueGarbageIn(
+  query: Query,
+  organizationId: string,
+  limit: number,
+): Promise<readonly string[]> {
+  const rows = await query<{ key: string }[]>`
+    select object_key as key
+    from media_garbage
+    where organization_id = ${organizationId}
+      and delete_after <= now()
+    limit ${limit}`
+  return rows.map(({ key }) => key)
+}
+
 /** Keys of every organization that are due, oldest first. */
 export async function dueGarbage(query: Query, limit: number): Promise<readonly string[]> {
   const rows = await query<{ key: string }[]>`

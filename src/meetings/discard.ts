@@ -1,5 +1,5 @@
 /** What other features do with a meeting in their own transactions: end it with its recording, have the recorder's copy deleted. */
-import type { Outbox } from '../actors/mailbox.ts'
+import { deleteActors, type Outbox } from '../actors/mailbox.ts'
 import { meetingMessages } from '../messages/meeting.ts'
 import { type ErasureReach, overRecordings } from '../people/erasure.ts'
 import type { Tx } from '../platform/db/pool.ts'
@@ -20,6 +20,20 @@ export async function discardMeeting(
   const left = discarded(join)
   await store.saveJoin(tx, join, left)
   if (left.duty !== null) await outbox.send([meetingMessages.message(join.id, 'check', { organizationId })])
+}
+
+/**
+ * Deletes the joins of an organization that is being erased, except those whose bot is in a meeting or whose copy the recorder still
+ * has. @returns whether there are such
+ */
+export async function removeJoins(tx: Tx, organizationId: string): Promise<boolean> {
+  const ids = await store.deleteDiscardedOf(tx, organizationId)
+  const left = await store.hasJoins(tx, organizationId)
+  await deleteActors(
+    tx,
+    ids.map((id) => meetingMessages.key(id)),
+  )
+  return left
 }
 
 /** Part of the erasure of a person: recorders delete their copies of the person's recordings, even if they are kept otherwise. */

@@ -195,6 +195,22 @@ export async function deleteDiscarded(tx: Tx, limit: number): Promise<readonly s
   return rows.map(({ id }) => id)
 }
 
+/** The same for an organization that is being erased, whose recordings are deleted. */
+export async function deleteDiscardedOf(tx: Tx, organizationId: string): Promise<readonly string[]> {
+  const rows = await tx<{ id: string }[]>`
+    delete from meeting_join j
+    where j.organization_id = ${organizationId}
+      and j.duty is null
+      and not exists (select from recording r where r.id = j.recording_id)
+    returning j.id`
+  return rows.map(({ id }) => id)
+}
+
+export async function hasJoins(tx: Tx, organizationId: string): Promise<boolean> {
+  const rows = await tx`select 1 from meeting_join where organization_id = ${organizationId} limit 1`
+  return rows.length > 0
+}
+
 /** Joins by platform and active status, for metrics. */
 export function countActive(query: Query) {
   return query<{ platform: string; status: string; count: number }[]>`

@@ -29,3 +29,19 @@ export const UpdateOrganization = Type.Object(
   { additionalProperties: false },
 )
 export type UpdateOrganization = Static<typeof UpdateOrganization>
+
+export const DeleteOrganization = Type.Object(
+  {
+    name: Type.String({ description: 'The name of the organization, exactly: what is about to be deleted.' }),
+  },
+  { additionalProperties: false },
+)
+
+export const DeletedOrganization = named(
+  'DeletedOrganization',
+  Type.Object({
+    id: uuid('Id of the organization.'),
+    name: Type.String({ description: 'Name of the organization.' }),
+    status: Type.Literal('erasing', { description: 'Everything is refused; its data is being erased.' }),
+  }),
+)

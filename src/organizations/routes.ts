@@ -4,7 +4,8 @@ import { recorded } from '../audit/change.ts'
 import { type Operation, ok, operation } from '../http/operation.ts'
 import type { Organization as OrganizationRow } from '../identity/service.ts'
 import type { Alongside } from '../platform/db/alongside.ts'
-import { Organization, UpdateOrganization } from './model.ts'
+import type { OrganizationDeletion } from './erasure.ts'
+import { DeletedOrganization, DeleteOrganization, Organization, UpdateOrganization } from './model.ts'
 
 const PATH = '/v3/rest/organization'
 const TAG = 'Organization'
@@ -21,7 +22,10 @@ export interface Organizations {
   ): Promise<OrganizationRow>
 }
 
-export function organizationOperations(organizations: Organizations): readonly Operation[] {
+export function organizationOperations(
+  organizations: Organizations,
+  deletion: OrganizationDeletion,
+): readonly Operation[] {
   return [
     operation({
       id: 'getOrganization',
@@ -65,8 +69,34 @@ export function organizationOperations(organizations: Organizations): readonly O
         return ok(organization(await organizations.updateOrganization(organizationId, change, also)))
       },
     }),
+    operation({
+      id: 'deleteOrganization',
+      method: 'DELETE',
+      path: PATH,
+      tag: TAG,
+      summary: 'Delete the organization with everything in it',
+      description: DELETION,
+      access: 'user',
+      isUnbound: true,
+      role: 'administrator',
+      query: DeleteOrganization,
+      success: { status: 202, description: 'The organization is being erased', schema: DeletedOrganization },
+      errors: ['organization_name_mismatch', 'unbound_credential_required'],
+      async handler(call) {
+        const { name } = call.query()
+        const { organizationId } = call.principal
+        const also = recorded<string>(call, 'organization.deleted', (id) => id)
+        await deletion.begin(organizationId, name, also)
+        return { status: 202, body: { id: organizationId, name, status: 'erasing' } }
+      },
+    }),
   ]
 }
+
+const DELETION =
+  'Cannot be undone. From this answer on, every key, secret, token and session is refused in the organization, webhooks send nothing, and uploads end. Then ' +
+  'all its data is erased in the background: rows, media and files, and the accounts of members who belong to no other organization. A bot in a ' +
+  'meeting leaves first, and its recorder deletes its copy.'
 
 function organization({ createdAt, isDemo: _, ...row }: OrganizationRow) {
   return { ...row, createdAt: createdAt.toISOString() }

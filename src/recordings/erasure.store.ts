@@ -71,3 +71,15 @@ export async function writeSpeakers(
       and p.recording_id = c."recordingId"
       and p.speaker = c.speaker`
 }
+
+/** Locks some recordings of the organization, in the order of their ids. */
+export async function lockSome(tx: Tx, organizationId: string, limit: number): Promise<readonly string[]> {
+  const rows = await tx<{ id: string }[]>`
+    select id
+    from recording
+    where organization_id = ${organizationId}
+    order by id
+    limit ${limit}
+    for update`
+  return rows.map(({ id }) => id)
+}

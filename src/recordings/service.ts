@@ -10,7 +10,7 @@
  * request has taken its external id.
  */
 
-import { deleteActors, transactionWithOutbox } from '../actors/mailbox.ts'
+import { deleteActors, type Outbox, transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Viewer } from '../folders/service.ts'
 import { deleteDiscarded, discardMedia } from '../media/service.ts'
 import { discardMeeting } from '../meetings/discard.ts'
@@ -26,6 +26,7 @@ import { deleteTranscript } from '../transcripts/service.ts'
 import { discardUploads } from '../uploads/garbage.ts'
 import { applyChange } from './change.ts'
 import { type Writing, write } from './create.ts'
+import { lockSome } from './erasure.store.ts'
 import type { ListSlice } from './list.store.ts'
 import type { UpdateRecording } from './model.ts'
 import { type Found, find, type ListRequest, list, type RecordingsDeps, throwNoRecording } from './read.ts'
@@ -107,21 +108,8 @@ export function createRecordings(deps: RecordingsDeps) {
     async remove(viewer: Viewer, id: string, also?: Alongside): Promise<void> {
       await transactionWithOutbox(deps, async (tx, outbox) => {
         if (!(await store.lockRecording(tx, id, folders.visibleRecording(tx, viewer)))) throwNoRecording()
-        await deleteTranscript(tx, viewer.organizationId, id)
-        await discardMeeting(tx, outbox, { organizationId: viewer.organizationId, recordingId: id })
-        await discardMedia(tx, { organizationId: viewer.organizationId, recordingId: id })
-        await discardUploads(tx, { organizationId: viewer.organizationId, recordingId: id })
-        await store.deleteRecording(tx, viewer.organizationId, id)
-        await deleteActors(
-          tx,
-          [
-            recordingMessages,
-            transcriptionMessages,
-            passageMessages,
-            insightMessages,
-            insightReanalysisMessages,
-          ].map((one) => one.key(id)),
-        )
+        await deleteRows(tx, outbox, viewer.organizationId, id)
+        await deleteActors(tx, actorsOf(id))
         await also?.(tx, id)
       })
       await deleteDiscarded(deps, { organizationId: viewer.organizationId, recordingId: id }, MEDIA_DELETE_MS)
@@ -129,6 +117,37 @@ export function createRecordings(deps: RecordingsDeps) {
     },
   }
 }
+
+/**
+ * Deletes some recordings of an organization that is being erased, as `remove` does. Their objects are left to the lists of what is to
+ * be deleted. @returns the number of recordings, at most `limit`
+ */
+export async function removeSome(
+  tx: Tx,
+  outbox: Outbox,
+  organizationId: string,
+  limit: number,
+): Promise<number> {
+  const ids = await lockSome(tx, organizationId, limit)
+  for (const id of ids) await deleteRows(tx, outbox, organizationId, id)
+  await deleteActors(tx, ids.flatMap(actorsOf))
+  return ids.length
+}
+
+/** The caller has locked the recording, and deletes its actors last. */
+async function deleteRows(tx: Tx, outbox: Outbox, organizationId: string, id: string): Promise<void> {
+  const subject = { organizationId, recordingId: id }
+  await deleteTranscript(tx, organizationId, id)
+  await discardMeeting(tx, outbox, subject)
+  await discardMedia(tx, subject)
+  await discardUploads(tx, subject)
+  await store.deleteRecording(tx, organizationId, id)
+}
+
+const actorsOf = (id: string) =>
+  [recordingMessages, transcriptionMessages, passageMessages, insightMessages, insightReanalysisMessages].map(
+    (one) => one.key(id),
+  )
 
 /** Adds the recording to folders, for the transaction that locks the recording and has resolved the folders. */
 export function addToFolders(

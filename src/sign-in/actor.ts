@@ -42,7 +42,7 @@ export function signInActor(
           // It leads no further: whoever asked for the mail may be a stranger.
           const url = linkUrl(request.baseUrl, await identity.createLink(user.id, request.id))
           // The mail goes to the address that the user is known by, not to the one that was entered.
-          await sendUnlessRefused(mailer, linkMail(request.id, user.email, url), { signal: turn.signal, log })
+          await sendUnlessRefused(mailer, linkMail(request.id, user, url), { signal: turn.signal, log })
         }
         await turn.finish(async () => {})
       },

@@ -7,8 +7,14 @@ import invitationText from './mail/invitation.txt' with { type: 'text' }
 import linkHtml from './mail/link.html.mustache' with { type: 'text' }
 import linkText from './mail/link.txt' with { type: 'text' }
 
-export const linkMail = (requestId: string, to: string, url: string): Mail =>
-  mailOf(`sign-in.${requestId}`, to, { text: linkText, html: linkHtml }, { url })
+export const linkMail = (
+  requestId: string,
+  user: { readonly id: string; readonly email: string },
+  url: string,
+): Mail => ({
+  ...mailOf(`sign-in.${requestId}`, user.email, { text: linkText, html: linkHtml }, { url }),
+  owner: user.id,
+})
 
 /** The name is chosen by strangers: it is short and on one line. */
 const MAX_SHOWN_NAME = 60
@@ -20,18 +26,20 @@ const PLAIN: Readonly<Record<Role, string>> = {
 
 export function invitationMail(invitation: {
   readonly id: string
+  readonly organizationId: string
   readonly to: string
   readonly organizationName: string
   readonly role: Role
   readonly url: string
 }): Mail {
-  const { id, to, organizationName, role, url } = invitation
+  const { id, organizationId, to, organizationName, role, url } = invitation
   const organization = organizationName
     .replaceAll(/[\s\p{C}]+/gu, ' ')
     .trim()
     .slice(0, MAX_SHOWN_NAME)
   const templates = { text: invitationText, html: invitationHtml }
-  return mailOf(`invitation.${id}`, to, templates, { organization, to, role: PLAIN[role], url })
+  const mail = mailOf(`invitation.${id}`, to, templates, { organization, to, role: PLAIN[role], url })
+  return { ...mail, owner: organizationId }
 }
 
 /** The first line of the text is the subject. */

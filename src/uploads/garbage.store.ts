@@ -68,6 +68,30 @@ export async function discardUploads(tx: Tx, { organizationId, recordingId }: Re
     on conflict (object_key) do nothing`
 }
 
+/**
+ * Deletes some uploads of an organization that is being erased, and discards their bytes. A request that is receiving one finds no row
+ * and ends. @returns the number of uploads, at most `limit`
+ */
+export async function deleteUploads(tx: Tx, organizationId: string, limit: number): Promise<number> {
+  const rows = await tx<{ id: string }[]>`
+    select id from upload
+    where organization_id = ${organizationId}
+    order by id
+    limit ${limit}
+    for update`
+  const ids = rows.map(({ id }) => id)
+  await tx`
+    insert into upload_garbage (object_key, organization_id, resume_state, delete_after)
+    select object_key, organization_id, resume_state, now()
+    from upload
+    where organization_id = ${organizationId}
+      and id = any(${ids}::uuid[])
+      and ${holdsBytes(tx)}
+    on conflict (object_key) do nothing`
+  await tx`delete from upload where organization_id = ${organizationId} and id = any(${ids}::uuid[])`
+  return ids.length
+}
+
 export interface Garbage {
   readonly objectKey: string
   readonly resumeState: Json
@@ -84,6 +108,16 @@ export function garbageOf(query: Query, { id, organizationId }: UploadRef) {
     where g.organization_id = ${organizationId}
       and u.id = ${id}
       and not g.again`
+}
+
+/** Due entries of one organization, for the first or the second deletion. */
+export function dueGarbageIn(query: Query, organizationId: string, limit: number) {
+  return query<Garbage[]>`
+    select object_key as "objectKey", resume_state as "resumeState", again
+    from upload_garbage
+    where organization_id = ${organizationId}
+      and delete_after <= now()
+    limit ${limit}`
 }
 
 /**

@@ -31,28 +31,50 @@ export async function discardNow(deps: GarbageDeps, upload: UploadRef, ms: numbe
   }
 }
 
+/** Deletes some uploads of an organization that is being erased. @returns their number, at most `limit` */
+export function deleteUploads(tx: Tx, organizationId: string, limit: number): Promise<number> {
+  return store.deleteUploads(tx, organizationId, limit)
+}
+
+/** Deletes what is due of an organization that is being erased. @returns the number of deleted entries */
+export async function discardDueOf(
+  deps: GarbageDeps,
+  organizationId: string,
+  stopping: AbortSignal,
+): Promise<number> {
+  const entries = await store.dueGarbageIn(deps.sql, organizationId, ENTRIES_AT_ONCE)
+  return discardAll(deps, entries, stopping)
+}
+
 /**
  * Deletes everything that is due. Failures are logged and retried later; so is what remains when `stopping` is aborted.
  */
 export async function discardDue(deps: GarbageDeps, stopping: AbortSignal): Promise<void> {
   while (!stopping.aborted) {
     const entries = await store.takeDueGarbage(deps.sql, ENTRIES_AT_ONCE)
-    let discarded = 0
-    for (const entry of entries) {
-      if (stopping.aborted) return
-      try {
-        await discard(deps, entry)
-        discarded++
-      } catch (error) {
-        deps.log.warn(
-          { objectKey: entry.objectKey, err: error },
-          'could not delete the bytes of an upload yet',
-        )
-      }
-    }
+    const discarded = await discardAll(deps, entries, stopping)
     // If every deletion failed, the object store is unavailable.
     if (entries.length < ENTRIES_AT_ONCE || discarded === 0) return
   }
+}
+
+/** Failures are logged. @returns the number of entries without a failure */
+async function discardAll(
+  deps: GarbageDeps,
+  entries: readonly store.Garbage[],
+  stopping: AbortSignal,
+): Promise<number> {
+  let discarded = 0
+  for (const entry of entries) {
+    if (stopping.aborted) break
+    try {
+      await discard(deps, entry)
+      discarded++
+    } catch (error) {
+      deps.log.warn({ objectKey: entry.objectKey, err: error }, 'could not delete the bytes of an upload yet')
+    }
+  }
+  return discarded
 }
 
 async function discard(

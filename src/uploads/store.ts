@@ -76,7 +76,8 @@ export async function findByToken(query: Query, tokenHash: Uint8Array): Promise<
   const [row] = await query<UploadRow[]>`
     select ${columns(query)}
     from upload u
-    where u.token_hash = ${tokenHash}`
+    join organization o on o.id = u.organization_id
+    where u.token_hash = ${tokenHash} and o.erasure_began_at is null`
   return row
 }
 

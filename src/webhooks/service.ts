@@ -37,6 +37,11 @@ export type WebhooksDeps = Pick<
   'sql' | 'reads' | 'notifier' | 'newId' | 'clock' | 'log' | 'outbound' | 'config'
 >
 
+/** Ends the sending of every subscription of an organization that is being erased. */
+export function disableWebhooks(tx: Tx, organizationId: string): Promise<void> {
+  return store.disableWebhooks(tx, organizationId)
+}
+
 export function createWebhooks(deps: WebhooksDeps) {
   const { reads, newId, outbound, clock } = deps
   const seal = createSecretSeal(deps.config)

@@ -102,6 +102,15 @@ export function listWebhooks(query: Query, organizationId: string, { after, limi
     limit ${limit + 1}`
 }
 
+/** Ends the sending of every subscription of the organization, also that of a delivery that is being prepared. */
+export async function disableWebhooks(tx: Tx, organizationId: string): Promise<void> {
+  await tx`
+    update webhook
+    set enabled = false, disabled_reason = coalesce(disabled_reason, 'request'), disabled_at = coalesce(disabled_at, now()),
+      version = version + 1
+    where organization_id = ${organizationId} and enabled`
+}
+
 export type WebhookChange = Pick<WebhookRow, 'url' | 'types' | 'description' | 'ordering' | 'enabled'>
 
 /**

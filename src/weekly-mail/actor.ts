@@ -40,6 +40,7 @@ export function weeklyMailActor(
           const digest = await insight.digest({ kind: 'user', organizationId, userId }, payload, QUOTATIONS)
           const mail = weeklyMail({
             id: `weekly.${id}.${payload.since.slice(0, 10)}`,
+            organizationId,
             to: email,
             organizationName,
             baseUrl,

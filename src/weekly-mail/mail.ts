@@ -9,6 +9,7 @@ import topicHtml from './mail/topic.html.mustache' with { type: 'text' }
 
 export interface WeeklyMail {
   readonly id: string
+  readonly organizationId: string
   readonly to: string
   readonly organizationName: string
   readonly baseUrl: string
@@ -28,7 +29,15 @@ export function isEmpty({ totals, outcomes }: Digest): boolean {
   )
 }
 
-export function weeklyMail({ id, to, organizationName, baseUrl, unsubscribeUrl, digest }: WeeklyMail): Mail {
+export function weeklyMail({
+  id,
+  organizationId,
+  to,
+  organizationName,
+  baseUrl,
+  unsubscribeUrl,
+  digest,
+}: WeeklyMail): Mail {
   const first = digest.since.slice(0, 10)
   const last = new Date(Date.parse(digest.until) - 1).toISOString().slice(0, 10)
   const name = oneLine(organizationName)
@@ -39,6 +48,7 @@ export function weeklyMail({ id, to, organizationName, baseUrl, unsubscribeUrl, 
   const footer = `You receive this because you asked for the weekly mail of ${name}.`
   return {
     id,
+    owner: organizationId,
     to,
     subject: title,
     text: [

@@ -279,6 +279,7 @@ const CHANGES: Readonly<Record<string, readonly [action: string, send: () => Pro
 
 /** Changes that need an administrator or the key without being in the table: each with its reason. */
 const NOT_RECORDED: Readonly<Record<string, string>> = {
+  deleteOrganization: 'The entry is erased with the organization; the log of the service says so.',
   previewRedaction: 'stores nothing',
   createFeedbackRecord: 'ingestion',
   createFeedbackImport: 'The start is recorded.',

@@ -127,6 +127,7 @@ export const LEFT: Readonly<Record<string, readonly string[]>> = {
     'meeting_join.bot_name',
     'metadata_field.name',
     'metadata_source.external_entity_name',
+    'organization.erasure_progress',
     'organization.name',
     'project.description',
     'project.external_key',

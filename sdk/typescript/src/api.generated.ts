@@ -303,10 +303,10 @@ export interface components {
             /** @description True if there are more than 1,000 matches. The newest were ranked. */
             has_more_matches: boolean;
             /**
-             * @description `all`: the passages have all of the words. `any`: no passage has all of them, and these have some; the rarer a word is in the organization, the more it counts. More values may follow.
+             * @description `all`: the passages have all of the words. `any`: no passage has all of them, and these have some; the rarer a word is in the organization, the more it counts. `meaning`: as `any`, and passages that mean the same in other words. More values may follow.
              * @enum {string}
              */
-            match: "all" | "any";
+            match: "all" | "any" | "meaning";
             /** @description True if nothing matched as written, and these are matches of similar words. */
             is_corrected: boolean;
         };

@@ -1,5 +1,6 @@
 /** Organizations and their API keys. */
 import type { ApiKey } from '../../identity/service.ts'
+import { isUuid } from '../../platform/ids.ts'
 import { BYTES_PER_GB, NO_LIMIT } from '../../quotas/quota.rules.ts'
 import { type Command, type Input, UsageError } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
@@ -36,17 +37,60 @@ const organizations: readonly Command[] = [
       const { withServices } = await services()
       return withServices(input, async ({ identity }) => {
         const rows = await identity.listOrganizations()
+        const erased = await identity.listErasedOrganizations()
         return {
-          json: { organizations: rows },
-          lines: table(
-            rows,
-            {
-              id: (row) => row.id,
-              name: (row) => row.name,
-              credits: (row) => row.responseCredits ?? 'unlimited',
-            },
-            'no organizations',
-          ),
+          json: { organizations: rows, erasing: erased },
+          lines: [
+            ...table(
+              rows,
+              {
+                id: (row) => row.id,
+                name: (row) => row.name,
+                credits: (row) => row.responseCredits ?? 'unlimited',
+              },
+              'no organizations',
+            ),
+            ...(erased.length === 0
+              ? []
+              : [
+                  '',
+                  ...table(
+                    erased,
+                    {
+                      'being erased': (row) => row.id,
+                      name: (row) => row.name,
+                      since: (row) => row.beganAt,
+                      'rows deleted': (row) => row.deletedRows,
+                    },
+                    '',
+                  ),
+                ]),
+          ],
+        }
+      })
+    },
+  },
+  {
+    name: 'org delete',
+    args: ['id'],
+    summary: 'Delete an organization with everything in it; cannot be undone',
+    flags: { name: { value: 'text', summary: 'the name of the organization, exactly' } },
+    async run(input) {
+      const name = input.flag('name')
+      if (name === undefined) throw new UsageError('--name is missing: repeat the name of the organization')
+      const { withServices } = await services()
+      const { createOrganizationDeletion } = await import('../../organizations/erasure.ts')
+      return withServices(input, async ({ container, identity }) => {
+        const id = input.arg('id').toLowerCase()
+        if (!isUuid(id)) throw new UsageError('the organization is named by its id: see earshot org list')
+        const { byOperator, recorded } = await audit()
+        const also = recorded<string>(byOperator(id), 'organization.deleted', (deleted) => deleted)
+        await createOrganizationDeletion({ ...container, forget: identity.forgetUser }).begin(id, name, also)
+        return {
+          json: { organizationId: id, name, status: 'erasing' },
+          lines: [
+            'Everything of the organization is refused from now on. The service erases its data: earshot org list shows how far.',
+          ],
         }
       })
     },

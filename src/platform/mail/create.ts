@@ -1,9 +1,13 @@
 /** Creates the mailer: SMTP if `SMTP_URL` is set, else files in `DATA_DIR/mail`. */
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
-import { createFolderMailer } from './folder.ts'
+import { createFolderMailer, removeMailsOf } from './folder.ts'
 import type { Mailer } from './mail.ts'
 import { createSmtpMailer } from './smtp.ts'
+
+/** Removes the mails of these organizations and users that were written into files. */
+export const forgetMails = (dataDir: string, owners: readonly string[]): Promise<void> =>
+  removeMailsOf(join(dataDir, 'mail'), owners)
 
 /** Connects to nothing: the first mail does. */
 export function createMailer({ dataDir, mail }: Pick<Config, 'dataDir' | 'mail'>): Mailer {

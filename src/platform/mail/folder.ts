@@ -3,7 +3,7 @@
  *
  * A file is named after its message and appears as a whole, so sending again replaces it.
  */
-import { rename, writeFile } from 'node:fs/promises'
+import { readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ensurePrivateFolder } from '../secrets/private-folder.ts'
 import { assertFolderWritable } from '../storage/writable.ts'
@@ -11,6 +11,16 @@ import { compose, type Mail, type Mailer, type Sender } from './mail.ts'
 
 /** Only the user of the service may read mail, which contains personal data. */
 const FILE_MODE = 0o600
+
+const suffixOf = (owner: string) => `.of-${owner}`
+
+/** Removes the files of mails of these owners, also unfinished ones. Mail that was sent over SMTP cannot be removed. */
+export async function removeMailsOf(folder: string, owners: readonly string[]): Promise<void> {
+  const endings = owners.map((owner) => `${suffixOf(owner)}.eml`)
+  const names = await readdir(folder).catch(() => [])
+  const theirs = names.filter((name) => endings.some((ending) => name.includes(ending)))
+  for (const name of theirs) await rm(join(folder, name), { force: true })
+}
 
 /** The folder is created with the first mail, for the user of the service only. */
 export function createFolderMailer(folder: string, sender: Sender): Mailer {
@@ -23,7 +33,7 @@ export function createFolderMailer(folder: string, sender: Sender): Mailer {
       if (!Buffer.isBuffer(message)) throw new Error('the message was not composed in memory')
       signal.throwIfAborted()
       await ensurePrivateFolder(folder)
-      const file = join(folder, `${mail.id}.eml`)
+      const file = join(folder, `${mail.id}${mail.owner === undefined ? '' : suffixOf(mail.owner)}.eml`)
       const unfinished = `${file}.${crypto.randomUUID()}`
       await writeFile(unfinished, message, { mode: FILE_MODE })
       await rename(unfinished, file)

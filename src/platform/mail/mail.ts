@@ -9,6 +9,8 @@ import type { Log } from '../observability/log.ts'
 export interface Mail {
   /** Unique, and the same at every attempt. Letters, digits, dots and hyphens. */
   readonly id: string
+  /** Id of the organization or of the user whom it is about: erasing them removes its file. Absent: the website's. */
+  readonly owner?: string
   readonly to: string
   readonly replyTo?: string
   readonly subject: string

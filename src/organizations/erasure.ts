@@ -1,0 +1,112 @@
+/**
+ * Deletes an organization: refuses everything of it at once, then erases its rows, its objects and its files in small steps.
+ *
+ * `begin` ends its credentials and marks it. The task `organization_erasure` does the rest. Every step commits with its progress, so a process that is
+ * killed is followed by the next one. What other systems still hold is awaited: a bot that has to leave its meeting, a recorder that has
+ * to delete its copy, an object that a request or a turn from before may still be writing. Then the organization's own row goes.
+ */
+import { transactionWithOutbox } from '../actors/mailbox.ts'
+import { stopActors } from '../actors/organization-messages.ts'
+import type { MaintenanceTask } from '../actors/types.ts'
+import type { Deps } from '../container.ts'
+import { forgetCredentials } from '../identity/demo.ts'
+import {
+  endOrganization,
+  erasedOrganizations,
+  eraseRows,
+  lockErased,
+  type StepEnd,
+  usersOfNoOther,
+} from '../identity/erase.ts'
+import { deleteDiscardedOf } from '../media/service.ts'
+import { removeJoins } from '../meetings/discard.ts'
+import { meetingMessages } from '../messages/meeting.ts'
+import type { Alongside } from '../platform/db/alongside.ts'
+import { transaction } from '../platform/db/transaction.ts'
+import { forgetMails } from '../platform/mail/create.ts'
+import { removeSome } from '../recordings/service.ts'
+import { deleteUploads, discardDueOf } from '../uploads/garbage.ts'
+import { disableWebhooks } from '../webhooks/service.ts'
+
+/** Of one step. */
+const ACTORS = 500
+const RECORDINGS = 20
+const UPLOADS = 200
+
+type DeletionDeps = Pick<Deps, 'sql' | 'notifier' | 'storage' | 'config' | 'log'>
+
+export type OrganizationDeletion = ReturnType<typeof createOrganizationDeletion>
+
+export function createOrganizationDeletion({
+  sql,
+  log,
+  forget,
+}: Pick<Deps, 'sql' | 'log'> & {
+  /** Drops a credential from the caches of this process. */
+  readonly forget: (id: string) => void
+}) {
+  return {
+    /**
+     * Refuses everything of the organization from now on, and has it erased.
+     * @param name has to be that of the organization
+     * @throws AppError 400 `organization_name_mismatch`; 404 if there is none, or it is being erased
+     */
+    async begin(organizationId: string, name: string, also?: Alongside<string>): Promise<void> {
+      const ended = await transaction(sql, async (tx) => {
+        const ids = await endOrganization(tx, organizationId, name)
+        await disableWebhooks(tx, organizationId)
+        await also?.(tx, organizationId)
+        return ids
+      })
+      for (const id of ended) forget(id)
+      log.info({ organizationId }, 'organization is being erased')
+    },
+  }
+}
+
+export function organizationMaintenance(deps: DeletionDeps): readonly MaintenanceTask[] {
+  return [{ name: 'organization_erasure', everySeconds: 2, run: (stopping) => eraseAll(deps, stopping) }]
+}
+
+/** Goes as far as it can with every organization that is being erased. One that waits, or fails, does not hold up the others. */
+async function eraseAll(deps: DeletionDeps, stopping: AbortSignal): Promise<void> {
+  for (const id of await erasedOrganizations(deps.sql)) {
+    if (stopping.aborted) return
+    try {
+      await erase(deps, id, stopping)
+    } catch (error) {
+      deps.log.error({ organizationId: id, err: error }, 'could not erase an organization yet')
+    }
+  }
+}
+
+async function erase(deps: DeletionDeps, id: string, stopping: AbortSignal): Promise<void> {
+  await removeFiles(deps, id)
+  while (!stopping.aborted) {
+    const end = await step(deps, id)
+    if (end === 'finished') deps.log.info({ organizationId: id }, 'organization erased')
+    if (end === 'finished') return
+    if (end === 'more') continue
+    const deleted = (await deleteDiscardedOf(deps, id, stopping)) + (await discardDueOf(deps, id, stopping))
+    if (end === 'waits' && deleted === 0) return
+  }
+}
+
+/** The first thing that there is to do. `files`: rows were deleted whose objects can go now. */
+function step(deps: DeletionDeps, id: string): Promise<StepEnd | 'files'> {
+  return transactionWithOutbox(deps, async (tx, outbox) => {
+    const erased = await lockErased(tx, id)
+    if (erased === null) return 'waits'
+    if ((await removeSome(tx, outbox, id, RECORDINGS)) > 0) return 'files'
+    if ((await deleteUploads(tx, id, UPLOADS)) > 0) return 'files'
+    const isInMeeting = await removeJoins(tx, id)
+    if ((await stopActors(tx, id, { except: meetingMessages.kind, limit: ACTORS })) > 0) return 'more'
+    return eraseRows(tx, id, erased.progress, isInMeeting)
+  })
+}
+
+/** The organization's files outside of the object store. Nothing writes others: its actors stop, and its people cannot sign in. */
+async function removeFiles({ sql, config }: DeletionDeps, id: string): Promise<void> {
+  await forgetMails(config.dataDir, [id, ...(await usersOfNoOther(sql, id))])
+  await forgetCredentials(config.dataDir, id)
+}
