@@ -1,5 +1,6 @@
 /** Mounts the parts of the HTTP interface in a fixed order. No logic. */
 
+import { analyzerParts } from './analyze/examine.ts'
 import { consolePages } from './console/web.ts'
 import type { Deps } from './container.ts'
 import { discovery } from './discovery/routes.ts'
@@ -41,7 +42,13 @@ export function createApp(
   const { draining } = options
   const forms = createMeter(deps, 'forms', config.rateLimits.forms, options.website?.windowSeconds)
   return createHttpApp(deps, draining)
-    .use(healthRoutes({ ...deps, draining, parts: [webhooksPart(deps.sql, config), mailPart(config)] }))
+    .use(
+      healthRoutes({
+        ...deps,
+        draining,
+        parts: [webhooksPart(deps.sql, config), mailPart(config), ...analyzerParts(config)],
+      }),
+    )
     .use(docs({ ...deps, sent: EVENT_TYPES }))
     .use(mediaRoutes(deps, features.playback.isShown))
     .use(uploadEndpoint(features))

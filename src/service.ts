@@ -12,6 +12,7 @@ import { MIGRATIONS } from '../sql/migrations.ts'
 import { registerActorGauges } from './actors/gauges.ts'
 import { startThreads, type Threads } from './actors/threads.ts'
 import { forwardTriggerWakeUps } from './actors/trigger-wake-ups.ts'
+import { analyzerParts } from './analyze/examine.ts'
 import { serveTextPort } from './analyze/text-port.ts'
 import { createApp } from './app.ts'
 import type { Config } from './config.ts'
@@ -167,7 +168,8 @@ function listen(container: Container, features: Features, shutdown: Shutdown): n
 }
 
 function createProbeApp(container: Container, draining: AbortSignal) {
-  const parts = [webhooksPart(container.sql, container.config), mailPart(container.config)]
+  const { sql, config } = container
+  const parts = [webhooksPart(sql, config), mailPart(config), ...analyzerParts(config)]
   return createHttpApp(container, draining).use(healthRoutes({ ...container, draining, parts }))
 }
 

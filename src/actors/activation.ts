@@ -13,7 +13,7 @@ import { claimAndRead, type Mailbox, readMailboxes, type WaitingMessage } from '
 import { errorText, retryDelayMs } from './retry.ts'
 import { abandon, recordFailure, release } from './statements.ts'
 import { commitTurns, TurnFailed, type Work } from './turn.ts'
-import { type ActorKey, Fenced, kindOf, type Message } from './types.ts'
+import { type ActorKey, Fenced, kindOf, type Message, putOffMsOf } from './types.ts'
 
 /** After this many failures in a row, every turn of the group runs alone. */
 const MAX_FAILURES = 4
@@ -247,7 +247,7 @@ export async function goToTheEnd(
   handover.notifyAgain([head])
 }
 
-/** Counts the failure, releases the actor, and schedules its retry. What an operator must mend counts once, so that the message waits for it. */
+/** Counts the failure, releases the actor, and schedules its retry. What is not the fault of the message counts once, so that the message waits for it. */
 export async function failTurn(
   context: Context,
   held: Held,
@@ -256,17 +256,19 @@ export async function failTurn(
   handover: Handover,
 ): Promise<void> {
   const { key, type, seq, attempts } = message
-  const kind = key.split(':')[0] ?? ''
-  const outcome = error instanceof Fenced ? 'fenced' : 'failed'
+  const kind = kindOf(key)
+  const putOffMs = putOffMsOf(error)
+  const outcome = error instanceof Fenced ? 'fenced' : putOffMs === null ? 'failed' : 'put_off'
   context.metrics.turns.inc({ kind, outcome })
   if (error instanceof Fenced) return
-  const isFree = error instanceof NeedsOperator
+  const isFree = putOffMs !== null || error instanceof NeedsOperator
   const tried = isFree ? Math.max(attempts, 1) : attempts + 1
   const spent = isSpent(context, { ...message, attempts: tried }) && !isSpent(context, message)
-  const delayMs = spent
-    ? 0
-    : retryDelayMs(isFree ? Number.POSITIVE_INFINITY : attempts, context.options, Math.random)
-  context.log.warn({ key, type, seq, attempt: tried, retryInMs: delayMs, err: error }, 'turn failed')
+  const pauseMs = retryDelayMs(isFree ? Number.POSITIVE_INFINITY : attempts, context.options, Math.random)
+  const delayMs = spent ? 0 : (putOffMs ?? pauseMs)
+  if (putOffMs === null)
+    context.log.warn({ key, type, seq, attempt: tried, retryInMs: delayMs, err: error }, 'turn failed')
+  else context.log.info({ key, type, seq, retryInMs: delayMs, err: errorText(error) }, 'turn put off')
   await recordFailure(context.sql, context.worker, held, { seq, error: errorText(error), delayMs, isFree })
   handover.leave(key, 0)
   handover.later(key, delayMs)

@@ -179,7 +179,7 @@ export async function abandon(sql: Query, worker: string, held: readonly Held[])
 }
 
 /**
- * Records a failed attempt, makes the message wait, and releases the actor, all in one statement.
+ * Records a failed attempt, or a turn that is put off, makes the message wait, and releases the actor, all in one statement.
  * @throws Fenced if the actor is no longer ours; then nothing was recorded.
  */
 export async function recordFailure(

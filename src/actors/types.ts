@@ -85,6 +85,15 @@ export interface Message<P = Json> {
 export const failuresOf = ({ attempts, deaths = 0 }: Pick<Message, 'attempts' | 'deaths'>): number =>
   attempts - deaths
 
+/**
+ * A failure that says nothing about the message, such as a server that is away, has a number `putOffMs`: the turn is put off for so many
+ * milliseconds, and uses up no attempt but the first. The message keeps its place before the later ones of its actor. Null: the failure counts.
+ */
+export function putOffMsOf(error: unknown): number | null {
+  if (!(error instanceof Error) || !('putOffMs' in error)) return null
+  return typeof error.putOffMs === 'number' ? error.putOffMs : null
+}
+
 /** Another worker owns the actor by now. Nothing of this turn was committed, and the new owner runs it again. */
 export class Fenced extends Error {
   override readonly name = 'Fenced'

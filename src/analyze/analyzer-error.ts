@@ -11,6 +11,8 @@ export class AnalyzerError extends Error {
     options?: ErrorOptions,
     /** The question has more tokens than the context of the model. A shorter one may succeed. */
     readonly isTooLong = false,
+    /** The server is away: the milliseconds after which to ask again (`putOffMsOf` of the actors). Otherwise null. */
+    readonly putOffMs: number | null = null,
   ) {
     super(message, options)
   }

@@ -9,12 +9,15 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { OpenAiError, type OpenAiServer, postToOpenAi } from '../platform/net/openai-compatible.ts'
 import { AnalyzerError } from './analyzer-error.ts'
+import { type AwayTimes, presenceOf } from './away.ts'
 import { bodyOf, DIALECT, type Dialect, simplerDialect, WORDS } from './dialect.rules.ts'
 
 export interface ChatOptions extends OpenAiServer {
   readonly model: string
   /** Milliseconds for one request. */
   readonly timeout?: number
+  /** Absent: pauses up to some minutes. */
+  readonly away?: AwayTimes
 }
 
 export interface Question<S extends TSchema> {
@@ -60,7 +63,7 @@ const Counted = Type.Object({ usage: Type.Object({ total_tokens: Type.Integer({ 
 
 /**
  * @param signal ends the request when aborted; the promise then rejects with its reason
- * @throws AnalyzerError if the server gives no usable answer
+ * @throws AnalyzerError if the server gives no usable answer; with `putOffMs` if it is away
  */
 export async function askChat<S extends TSchema>(
   options: ChatOptions,
@@ -68,7 +71,11 @@ export async function askChat<S extends TSchema>(
   signal: AbortSignal,
   limits: AnswerLimits = {},
 ): Promise<Static<S>> {
-  const completion = parse(await post(options, question, signal, limits))
+  const text = await presenceOf(options, requestErrorOf).run(
+    () => post(options, question, signal, limits),
+    signal,
+  )
+  const completion = parse(text)
   if (Value.Check(Counted, completion))
     question.onTokens?.(Math.min(completion.usage.total_tokens, MAX_COUNTED_TOKENS))
   if (!Value.Check(Completion, completion)) throw unusable('no choice')
@@ -114,6 +121,11 @@ function remember(key: string, dialect: Dialect): void {
 function analyzerErrorOf(error: OpenAiError): AnalyzerError {
   const message = `The analysis server ${error.message}`
   return new AnalyzerError(message, isRetryable(error), { cause: error }, error.refusal?.isTooLong)
+}
+
+function requestErrorOf(error: unknown): OpenAiError | null {
+  const failure = error instanceof AnalyzerError ? error.cause : error
+  return failure instanceof OpenAiError ? failure : null
 }
 
 function isRetryable({ status }: OpenAiError): boolean {

@@ -125,12 +125,20 @@ async function analyzeWithin(
     return { ...insight!, analyzer: { name, version } }
   }
   let used = 0
-  // A failed subject keeps what was taken for it: nobody knows what the server has spent.
-  const insight = await analyzeFitting(reader, subject, signal, (tokens) => {
-    used += tokens
-  })
-  if (used > 0) await budget.correct(organization, taken, used)
-  return insight
+  let isKnown = false
+  try {
+    const insight = await analyzeFitting(reader, subject, signal, (tokens) => {
+      used += tokens
+    })
+    isKnown = used > 0
+    return insight
+  } catch (error) {
+    isKnown = error instanceof AnalyzerError && error.putOffMs !== null
+    throw error
+  } finally {
+    // A failed subject keeps what was taken for it: nobody knows what the server has spent, except of one that is away.
+    if (isKnown) await budget.correct(organization, taken, used)
+  }
 }
 
 /**

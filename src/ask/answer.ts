@@ -92,9 +92,15 @@ export async function answerFrom(
       used = tokens
     },
   }
-  // A failed question keeps what was taken for it: nobody knows what the server has spent.
   const limits = { maxTokens: MAX_ANSWER_TOKENS, maxBytes: MAX_ANSWER_BYTES }
-  const written = await askChat({ timeout: TIMEOUT_MS, ...options }, asked, signal, limits)
+  const written = await askChat({ timeout: TIMEOUT_MS, ...options }, asked, signal, limits).catch(
+    async (error: unknown) => {
+      // A failed question keeps what was taken for it: nobody knows what the server has spent, except of one that is away.
+      const isAway = error instanceof AnalyzerError && error.putOffMs !== null
+      if (isAway) await budget.correct(organization, taken, 0)
+      throw error
+    },
+  )
   if (used > 0) await budget.correct(organization, taken, used)
   if (written.nonce !== nonce) throw new AnalyzerError('The analysis server answered another request', true)
   const sentences = quotedSentences(

@@ -22,7 +22,7 @@ export const MAX_PASSAGES = 12
 /** Conversations, records and recordings that are counted: those with the best passages. */
 export const MAX_COUNTED = 100
 
-export const STATUSES = [
+const STATUSES = [
   'answered',
   'no_model_server',
   'nothing_found',
@@ -57,7 +57,7 @@ const passages = Type.Array(Type.Integer({ minimum: 1 }), {
   description: 'Numbers of passages of this answer.',
 })
 
-export const Sentence = Type.Object({
+const Sentence = Type.Object({
   text: Type.String({ description: 'One sentence, plain text, written by the model.' }),
   passages: Type.Array(Type.Integer({ minimum: 1 }), {
     minItems: 1,

@@ -3,9 +3,11 @@
  *
  * A check never throws. A check that depends on a failed one is skipped. Details contain no credentials.
  */
+
 import { MIGRATIONS } from '../../sql/migrations.ts'
 import { DEFAULT_OPTIONS } from '../actors/options.ts'
 import { countLiveWorkers } from '../actors/worker-statements.ts'
+import { examineAnalyzer } from '../analyze/examine.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { describeProgress } from '../findings/reanalysis.ts'
 import { describeInvitations } from '../identity/invitations.ts'
@@ -37,6 +39,7 @@ export interface Check {
     | 'schema'
     | 'data changes'
     | 'analysis'
+    | 'analyzer'
     | 'invitations'
     | 'workers'
     | 'quotas'
@@ -63,7 +66,8 @@ export async function examine(env: Input['env']): Promise<readonly Check[]> {
     return [{ name: 'settings', ok: false, detail: oneLine(error) }]
   }
   const settings = { name: 'settings', ok: true, detail: describe(config) } as const
-  const local = config.role === 'api' ? [settings] : [settings, ...(await examineMedia(config))]
+  const media = config.role === 'api' ? [] : await examineMedia(config)
+  const local = [settings, ...media, ...(await examineModelServer(config))]
   // The checks report every problem. The log would repeat them.
   const log = createLog('silent', 'earshot-cli')
   try {
@@ -97,6 +101,12 @@ async function examineMedia(config: Config): Promise<readonly Check[]> {
     await check('media', () => examinePrograms(programs)),
     await check('transcription', async () => examineTranscription(config.transcribe, programs)),
   ]
+}
+
+/** Only where there is one. */
+async function examineModelServer(config: Config): Promise<readonly Check[]> {
+  const found = await examineAnalyzer(config)
+  return found === null ? [] : [{ name: 'analyzer', ...found }]
 }
 
 async function examineDatabase(sql: Sql, address: Database, config: Config): Promise<readonly Check[]> {

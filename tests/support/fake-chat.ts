@@ -27,13 +27,17 @@ const INSIGHT = { findings: [], outcome: 'unclear', sentiment: 'neutral', langua
 
 export function startFakeChat() {
   const responders = new Map<string, Respond>()
+  let alive: (() => Response | Promise<Response>) | null = null
   const counts = new Map<string, number>()
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     idleTimeout: 60,
     async fetch(request) {
+      if (request.method === 'GET') return Response.json({ object: 'list', data: [] })
       const body = (await request.json()) as ChatBody
+      // The tiny question, which looks whether the server is there.
+      if (body.messages.length === 1) return (alive ?? (() => completion({})))()
       const name = body.response_format?.json_schema?.name ?? ''
       counts.set(name, (counts.get(name) ?? 0) + 1)
       const data = JSON.parse(body.messages[1]!.content) as ChatData
@@ -52,7 +56,14 @@ export function startFakeChat() {
       void responders.set(name, (_, data) => completion(answer(data))),
     /** Questions with this name that have arrived. */
     asked: (name: string) => counts.get(name) ?? 0,
-    reset: () => responders.clear(),
+    /** How to respond to the tiny question, which looks whether the server is there. Default: with an answer. */
+    respondAlive: (respond: () => Response | Promise<Response>) => {
+      alive = respond
+    },
+    reset: () => {
+      responders.clear()
+      alive = null
+    },
     stop: () => server.stop(true),
   }
 }

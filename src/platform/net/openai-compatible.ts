@@ -52,7 +52,7 @@ export async function postToOpenAi(
 ): Promise<string> {
   const isForm = body instanceof FormData
   try {
-    const response = await fetch(`${trimEndOf(url, '/').replace(/\/v1$/, '')}/v1/${path}`, {
+    const response = await fetch(`${baseOf(url)}/v1/${path}`, {
       method: 'POST',
       headers: {
         ...(isForm ? {} : { 'content-type': 'application/json' }),
@@ -72,10 +72,35 @@ export async function postToOpenAi(
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof OpenAiError) throw error
-    const message = 'could not be reached or did not answer in time'
-    throw new OpenAiError(message, 'unreachable', null, null, { cause: error })
+    throw unreachable(error)
   }
 }
+
+/**
+ * Asks for the list of models, which costs nothing. A server without such a list is there as well.
+ * @throws OpenAiError if the server cannot be reached, is overloaded, or refuses the key
+ */
+export async function reachOpenAi({ url, apiKey }: OpenAiServer, timeoutMs: number): Promise<void> {
+  const path = `${baseOf(url)}/v1/models`
+  const headers = new Headers(apiKey === null ? [] : [['authorization', `Bearer ${apiKey}`]])
+  let response: Response
+  try {
+    response = await fetch(path, { headers, signal: AbortSignal.timeout(timeoutMs), redirect: 'error' })
+  } catch (error) {
+    throw unreachable(error)
+  }
+  await response.body?.cancel().catch(() => {})
+  const { status } = response
+  if (status >= 500 || REFUSED.has(status)) throw new OpenAiError(`answered ${status}`, 'refused', status)
+}
+
+/** A wrong key, a spent quota, too many requests. */
+const REFUSED: ReadonlySet<number> = new Set([401, 402, 403, 429])
+
+const baseOf = (url: string): string => trimEndOf(url, '/').replace(/\/v1$/, '')
+
+const unreachable = (cause: unknown): OpenAiError =>
+  new OpenAiError('could not be reached or did not answer in time', 'unreachable', null, null, { cause })
 
 /** The request itself is refused. Servers that fail while they validate a request answer 500 (llama-cpp-python). */
 const REFUSALS: ReadonlySet<number> = new Set([400, 413, 422, 500, 501])
