@@ -27,8 +27,8 @@ export interface QuotedTitle {
   readonly quotedId: string
 }
 
-/** More telling words than this do not make a sentence a better title. */
-const ENOUGH_TELLING = 2
+/** How much the nearness to the centre counts beside the share of subjects that use the words of a sentence. */
+const NEARNESS = 0.5
 
 /** A sentence that begins so goes on from another one, which the reader of a title does not see. */
 const GOES_ON = /^(?:and|but|so|or|because|also|then|still|aber|und|mais|et|pero|y|ma|mas|maar|en)\b/i
@@ -48,19 +48,34 @@ export function quotedTitles(
   const isKnown = (stem: string) =>
     (subjects.get(stem)?.size ?? 0) >= MIN_SUBJECTS || surroundings.countOf(stem) >= KNOWN_ITEMS
   const centre = centreOf(quotations, surroundings)
+  const all = new Set(quotations.map(({ subject }) => subject)).size
   const titles = quotations
     .flatMap(({ isOpen, text, signalId, vector, terms }) => {
       const title = isOpen ? sentenceOf(text, isKnown) : null
       if (title === null) return []
       const told = stemsOf(title).filter((stem) => telling?.has(stem)).length
       if (telling !== null && told === 0) return []
-      const rank = Math.min(ENOUGH_TELLING, told) - (GOES_ON.test(title) ? ENOUGH_TELLING : 0)
-      const score = nearness(pointOfItem(vectorOf(vector), terms, surroundings), centre)
-      return [{ title, quotedId: signalId, rank, score }]
+      const near = nearness(pointOfItem(vectorOf(vector), terms, surroundings), centre)
+      // A word that few of the others use narrows the title to one customer's matter.
+      const score = shareOf(stemsOf(title), subjects, all) + NEARNESS * near
+      return [{ title, quotedId: signalId, goesOn: GOES_ON.test(title), score }]
     })
-    .toSorted((a, b) => b.rank - a.rank || b.score - a.score || (a.quotedId < b.quotedId ? -1 : 1))
+    .toSorted(
+      (a, b) =>
+        Number(a.goesOn) - Number(b.goesOn) || b.score - a.score || (a.quotedId < b.quotedId ? -1 : 1),
+    )
     .map(({ title, quotedId }) => ({ title, quotedId }))
   return [...new Map(titles.toReversed().map((one) => [one.title.toLowerCase(), one])).values()].toReversed()
+}
+
+/** The share of the subjects that use one of the stems, on average. */
+function shareOf(
+  stems: readonly string[],
+  subjects: ReadonlyMap<string, ReadonlySet<string>>,
+  all: number,
+): number {
+  const used = stems.reduce((sum, stem) => sum + (subjects.get(stem)?.size ?? 0), 0)
+  return used / Math.max(1, stems.length * all)
 }
 
 function centreOf(quotations: readonly Quotable[], surroundings: Surroundings): Point {

@@ -5,6 +5,8 @@ import { stemsOf, stemsOfTerm, titleTermsOf } from './words.rules.ts'
 /** A word that fewer subjects use could tell who they are. */
 export const MIN_SUBJECTS = 3
 const MAX_TERMS = 3
+/** A word that a smaller share of the subjects uses says nothing of the theme. */
+const MIN_SHARE = 0.2
 /** A pair says more than a word. */
 const PAIR = 1.6
 export const MAX_TITLE = 80
@@ -80,8 +82,9 @@ const keyOf = (term: string) => stemsOfTerm(term).join(' ')
 export function titleOf(quotations: readonly Quotation[], frequencies: Frequencies): string {
   const terms = termsOf(quotations)
   const isKnown = (stem: string) => frequencies.countOf(stem) >= KNOWN_ITEMS
+  const all = new Set(quotations.map(({ subject }) => subject)).size
   const shared = chooseTerms(
-    terms.filter(({ subjects }) => subjects >= MIN_SUBJECTS),
+    terms.filter(({ subjects }) => subjects >= Math.max(MIN_SUBJECTS, MIN_SHARE * all)),
     frequencies,
   )
   const chosen =

@@ -13,7 +13,7 @@ onto or other others our out over own perhaps please possible pretty put quite r
 somehow someone something sometimes soon still such sure take tell than thank thanks that that's the their them then there there's these they they're thing things think this those
 though three through till time times to today together told too took tried try trying two under until up upon us use used user users using very via wanna want wanted wants was wasn't way we
 we're we've well were weren't what what's whatever when where whether which while who whole whom whose why will wish with within without won't work working works would wouldn't yes yesterday
-yet problem problems issue issues fix fixed fixes fixing solve solved solution happen happens happened happening idea persist persists occur occurs occurred occurring you you'd you'll you're you've your yours`
+yet annoying annoyed annoys frustrating frustrated frustration disappointed disappointing useless totally incredibly extremely beyond suggestion suggestions problem problems issue issues fix fixed fixes fixing solve solved solution happen happens happened happening idea persist persists occur occurs occurred occurring you you'd you'll you're you've your yours`
 
 const STOP = new Set(COMMON.split(/\s+/))
 

@@ -153,7 +153,7 @@ export const FREE: Readonly<Record<string, readonly string[]>> = {
   agent_event: ['type'],
   agent_response: ['state'],
   agent_secret: ['hash', 'prefix'],
-  agent_session: ['processing_status', 'status'],
+  agent_session: ['coverage', 'processing_status', 'status'],
   agent_signal: [
     'analyzer_name',
     'analyzer_version',
@@ -184,6 +184,8 @@ export const FREE: Readonly<Record<string, readonly string[]>> = {
   insight_count_change: ['channel', 'kind', 'metric', 'rating', 'source', 'status'],
   insight_dimension: ['channel', 'kind', 'rating', 'source', 'status'],
   insight_subject: [
+    'coverage',
+    'outcome_basis',
     'analyzer_name',
     'analyzer_version',
     'channel',
@@ -212,6 +214,7 @@ export const FREE: Readonly<Record<string, readonly string[]>> = {
     'asset_object_key',
     'asset_poster_key',
     'asset_source_key',
+    'coverage',
     'asset_status',
     'asset_waveform_key',
     'summary_source',

@@ -1,4 +1,4 @@
-/** Themes without an actor, for tests that need an object of each kind: one with two items, and one without. */
+/** Themes without an actor, for tests that need an object of each kind: one with two items, and one with one. */
 
 import type { Query, Sql } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
@@ -9,28 +9,31 @@ import { addRecord } from './themes.ts'
 
 const TEXT = 'The export crashes'
 const ITEMS = 2
+const OTHER_ITEMS = 1
 
 /** In one transaction, as a worker may follow the findings at once. What the actor would count agrees with the items. */
 export function insertTheme(sql: Sql, organizationId: string) {
   return transaction(sql, async (tx) => {
     const [themeId, otherThemeId] = [newId(), newId()]
-    await tx`insert into theme_progress (organization_id, items) values (${organizationId}, ${ITEMS})`
+    await tx`insert into theme_progress (organization_id, items) values (${organizationId}, ${ITEMS + OTHER_ITEMS})`
     for (const [id, count] of [
       [themeId, ITEMS],
-      [otherThemeId, 0],
-    ] as const)
+      [otherThemeId, OTHER_ITEMS],
+    ] as const) {
       await tx`
         insert into theme (id, organization_id, title, centroid, weight, count)
         values (${id}, ${organizationId}, 'export', ${Buffer.alloc(2_048)}, ${count}, ${count})`
-    await tx`
-      insert into theme_day (theme_id, day, channel, organization_id, count, negative, positive)
-      values (${themeId}, (now() at time zone 'UTC')::date, 'feedback', ${organizationId}, ${ITEMS}, ${ITEMS}, 0)`
+      await tx`
+        insert into theme_day (theme_id, day, channel, organization_id, count, negative, positive)
+        values (${id}, (now() at time zone 'UTC')::date, 'feedback', ${organizationId}, ${count}, ${count}, 0)`
+    }
     for (const term of stemsOf(TEXT))
-      await tx`insert into theme_term (organization_id, term, count) values (${organizationId}, ${term}, ${ITEMS})`
+      await tx`insert into theme_term (organization_id, term, count) values (${organizationId}, ${term}, ${ITEMS + OTHER_ITEMS})`
     const [itemId, otherItemId] = [
       await insertItem(tx, organizationId, themeId),
       await insertItem(tx, organizationId, themeId),
     ]
+    for (let n = 0; n < OTHER_ITEMS; n++) await insertItem(tx, organizationId, otherThemeId)
     return { themeId, otherThemeId, itemId, otherItemId }
   })
 }

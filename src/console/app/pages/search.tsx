@@ -52,7 +52,14 @@ function Results({ q, channel }: { readonly q: string; readonly channel: Channel
   }
   return (
     <>
-      {pages.first?.match === 'any' && <p>No passage has all of these words. These have some of them.</p>}
+      {pages.first !== null && pages.first?.match !== 'all' && (
+        <p>
+          No passage has all of these words.{' '}
+          {pages.first?.match === 'any'
+            ? 'These have some of them.'
+            : 'These have some of them, or mean something near.'}
+        </p>
+      )}
       <ul class="quotations" aria-label="Passages">
         {pages.rows.map((one) => {
           const { href, where } = placeOf(one.channel, one.id, {
