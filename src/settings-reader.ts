@@ -79,7 +79,11 @@ export function reader(env: Environment) {
       const value = get(name)
       if (value === undefined) return null
       if (readAddress(value) === null)
-        fail(name, value, 'a URL that starts with postgres:// or postgresql://')
+        fail(
+          name,
+          value,
+          `a URL that starts with postgres:// or postgresql://; write ${ESCAPES} in a user name or password`,
+        )
       return trimEndOf(value, '/')
     },
     /** Variables that no setting has been read from so far. */

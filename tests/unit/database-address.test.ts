@@ -20,15 +20,21 @@ describe('a PostgreSQL URL', () => {
     expect(readAddress(url)).toMatchObject({ hosts, ports })
   })
 
-  test.each(['postgres://h1:0/db', 'postgres://h1:65536,h2/db', 'postgres://h1:a/db', 'http://h1/db', 'h1'])(
-    '%s is refused without being repeated',
-    (url) => {
-      expect(readAddress(url)).toBeNull()
-      expect(() => loadConfig({ DATABASE_URL: url })).toThrow(
-        /^DATABASE_URL is \(value hidden\), but must be a URL/,
-      )
-    },
-  )
+  test.each([
+    'postgres://h1:0/db',
+    'postgres://h1:65536,h2/db',
+    'postgres://h1:a/db',
+    'http://h1/db',
+    'h1',
+    'postgres://ada:12/34@h1/db',
+    'postgres://ada:12?34@h1/db',
+    'postgres://ada:12#34@h1/db',
+  ])('%s is refused without being repeated', (url) => {
+    expect(readAddress(url)).toBeNull()
+    expect(() => loadConfig({ DATABASE_URL: url })).toThrow(
+      /^DATABASE_URL is \(value hidden\), but must be a URL/,
+    )
+  })
 
   test('is named without its password', () => {
     expect(readAddress('postgres://ada:secret@h1:5433,h2/db')?.place).toBe('h1:5433,h2/db')

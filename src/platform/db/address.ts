@@ -22,6 +22,8 @@ const DEFAULT_PORT = 5_432
 export function readAddress(text: string): Address | null {
   const [, before = '', hostList = '', after = ''] = URL_PARTS.exec(text) ?? []
   if (before === '') return null
+  // An unencoded / or ? ends a password early, and its start would pass for a host.
+  if (after.includes('@')) return null
   const found = hostList.split(',').map((part) => HOST_AND_PORT.exec(part))
   if (!found.every((match) => match !== null)) return null
   const hosts = found.map(([, host]) => hostOf(host ?? ''))
