@@ -59,8 +59,8 @@ afterAll(async () => {
 
 /** Conversations with findings and with ratings; one is older than the period. */
 async function converse(agent: Awaited<ReturnType<typeof openAgent>>): Promise<void> {
-  const occurredAt = new Date().toISOString()
-  const talk = (externalSessionId: string, ...contents: readonly string[]) =>
+  const now = new Date().toISOString()
+  const talk = (externalSessionId: string, occurredAt: string, ...contents: readonly string[]) =>
     agent.accept(
       contents.flatMap((content, index) => [
         userMessage(2 * index + 1, { content, occurredAt, participantExternalId: GRACE.externalId }),
@@ -68,13 +68,13 @@ async function converse(agent: Awaited<ReturnType<typeof openAgent>>): Promise<v
       ]),
       { externalSessionId, status: 'ended', participants: [GRACE] },
     )
-  await talk('chat-1', 'The export fails every morning with an error.', 'It still does not work!')
-  await talk('chat-2', 'Where do I find last month’s invoice?')
-  const { sessionId } = await talk('chat-3', 'The export fails every morning with an error.')
-  await agent.accept([{ ...feedbackOn('a2', 5, { rating: 'negative' }), occurredAt }], {
+  await talk('chat-1', now, 'The export fails every morning with an error.', 'It still does not work!')
+  await talk('chat-2', now, 'Where do I find last month’s invoice?')
+  const { sessionId } = await talk('chat-3', LONG_AGO, 'The export fails every morning with an error.')
+  await agent.accept([{ ...feedbackOn('a2', 5, { rating: 'negative' }), occurredAt: now }], {
     externalSessionId: 'chat-1',
   })
-  await agent.accept([{ ...feedbackOn('a2', 3), occurredAt }], { externalSessionId: 'chat-2' })
+  await agent.accept([{ ...feedbackOn('a2', 3), occurredAt: now }], { externalSessionId: 'chat-2' })
   const { sql } = server.database
   // The second passes are over, too: each writes the time anew. Themes wait for more items.
   await eventually(
@@ -83,8 +83,6 @@ async function converse(agent: Awaited<ReturnType<typeof openAgent>>): Promise<v
       (await sql`select from actor_message where key not like 'themes:%' limit 1`).length === 0,
     { deadlineMs: 150_000 },
   )
-  await sql`update agent_session set created_at = ${LONG_AGO} where id = ${sessionId}`
-  await sql`update insight_subject set occurred_at = ${LONG_AGO} where session_id = ${sessionId}`
 }
 
 type Key = ReturnType<TestServer['as']>
