@@ -8,6 +8,7 @@ import type { TextWork } from './analyze/text-work.ts'
 import type { Deps } from './container.ts'
 import { INSIGHT_CHANGES } from './findings/backfill.ts'
 import { COUNT_CHANGES, COVERAGE_CHANGES } from './insight/counts/backfill.ts'
+import { personAddressesChange } from './people/addresses.ts'
 import { type DataChange, runDataChange } from './platform/db/data-change.ts'
 import { QUOTA_CHANGES } from './quotas/backfill.ts'
 import { recordingNamesChange } from './recordings/names.ts'
@@ -21,6 +22,7 @@ import { weeklyMailActors } from './weekly-mail/service.ts'
 /** A feature exports its change from its store. A change stays here until every supported older version has run it. */
 const createDataChanges = (textWork: TextWork): readonly DataChange[] => [
   sessionPeopleChange,
+  personAddressesChange,
   sessionTimesChange,
   participantTimeChange,
   ...createSearchChanges(textWork),

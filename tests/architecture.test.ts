@@ -371,6 +371,7 @@ function reachable(start: string): readonly string[] {
 }
 
 const PURE_PACKAGES = new Set([
+  'node:url',
   'any-ascii',
   '@sinclair/typebox',
   '@sinclair/typebox/compiler',

@@ -14,6 +14,7 @@ import { databaseTime } from '../platform/db/database-time.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
+import { contactAddress } from '../platform/validation/user-address.ts'
 import { findByFormerEmails, lockAlone } from './alias.store.ts'
 import * as store from './directory.store.ts'
 import { termsOf } from './erasure.rules.ts'
@@ -74,7 +75,9 @@ export function createDirectory(deps: DirectoryDeps) {
 
     /** The address of a person who was merged gives the one who was kept. @throws AppError 404 `person_not_found` */
     async getByEmail(organizationId: string, email: string): Promise<store.PersonRow> {
-      return (await store.findPersonByEmail(reads, organizationId, email)) ?? noPerson()
+      return (
+        (await store.findPersonByEmail(reads, organizationId, contactAddress(email) ?? email)) ?? noPerson()
+      )
     },
 
     /** The internal ids under which something may refer to the person: its own, and those of merged people that are still moved. */

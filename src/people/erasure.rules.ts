@@ -5,6 +5,8 @@
  * longer word of a name also matches alone. The expression consists of literals only, so it runs in linear time.
  */
 
+import { addressForms } from '../platform/validation/user-address.ts'
+
 /** Replaces the erased text. */
 export const ERASED = '[erased]'
 
@@ -16,7 +18,7 @@ const MIN_NAME_LENGTH = 2
 export interface Terms {
   readonly email: string | null
   readonly names: readonly string[]
-  /** Addresses in lower case of people who were merged into this one. */
+  /** Addresses in lower case: other forms of the address, and those of people who were merged into this one. */
   readonly formerEmails?: readonly string[]
 }
 
@@ -40,10 +42,13 @@ export interface Eraser {
  */
 export function termsOf(person: Named, merged: readonly Named[] = []): Terms {
   const names = [person, ...merged].flatMap(namesOf)
+  const former = merged.flatMap(({ email }) => (email === null ? [] : [email.trim().toLowerCase()]))
+  const own = person.email?.trim() || null
+  const forms = [...(own === null ? [] : [own]), ...former].flatMap(addressForms)
   return {
-    email: person.email?.trim() || null,
+    email: own,
     names: [...new Set(names)],
-    formerEmails: merged.flatMap(({ email }) => (email === null ? [] : [email.trim().toLowerCase()])),
+    formerEmails: [...new Set([...former, ...forms])].filter((email) => email !== own),
   }
 }
 
@@ -54,6 +59,8 @@ function namesOf({ firstName, lastName }: Named): readonly string[] {
     first === '' || last === '' ? [] : [`${first} ${last}`, `${last} ${first}`, `${last}, ${first}`]
   return [...whole, ...[first, last].filter((name) => name !== '')]
 }
+
+const UNSEEN = String.raw`[\p{Cf}\u034f\ufe00-\ufe0f]{0,4}`
 
 /** Scripts that write words without spaces, or join endings to a name. */
 const WITHOUT_SPACES =
@@ -82,7 +89,11 @@ const length = (text: string) => [...text].length
 
 function emailPatterns(email: string): readonly string[] {
   const forms = new Set([email, encodeURIComponent(email)])
-  return [...forms].map((form) => `(?<![\\p{L}\\p{N}._+-])${literal(form)}(?![\\p{L}\\p{N}])`)
+  return [...forms].map((form) => {
+    // What is not seen may stand between any two characters.
+    const pattern = [...form].map(literal).join(UNSEEN)
+    return `(?<![\\p{L}\\p{N}._+-])${pattern}(?![\\p{L}\\p{N}])`
+  })
 }
 
 function namePattern(name: string): string {

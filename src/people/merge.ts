@@ -89,7 +89,8 @@ async function lockBoth(tx: Tx, organizationId: string, kept: directory.PersonRe
 const samePerson = () =>
   invalid([{ path: 'personId', code: 'contradiction', message: 'must be another person' }])
 
-async function join(
+/** Makes the one person stand for the other. What refers to the other is not moved yet. The caller has locked both. */
+export async function join(
   tx: Tx,
   organizationId: string,
   target: directory.LockedPerson,

@@ -1,6 +1,7 @@
 /** Pure decisions about people: the values that a request sets, and the company that it means. */
 import { invalid } from '../platform/validation/json.ts'
 import { nameOf } from '../platform/validation/names.ts'
+import { contactAddress } from '../platform/validation/user-address.ts'
 import type { Boundary, PutPerson } from './model.ts'
 
 /** A company in a request: a name, a domain or both. */
@@ -22,7 +23,7 @@ export interface PersonDraft {
 /** @throws AppError 400 if a company has neither name nor domain, or its name is blank or too long */
 export function personDraft(body: PutPerson): PersonDraft {
   return {
-    email: body.email.trim(),
+    email: contactAddress(body.email) ?? body.email.trim(),
     firstName: trimmed(body.first_name),
     lastName: trimmed(body.last_name),
     boundary: body.boundary ?? undefined,

@@ -12,6 +12,7 @@ import { DATE_TIME_EXAMPLE } from '../platform/validation/formats.ts'
 import { invalid } from '../platform/validation/json.ts'
 import { nameOf } from '../platform/validation/names.ts'
 import { toUtc } from '../platform/validation/rfc3339.ts'
+import { contactAddress } from '../platform/validation/user-address.ts'
 import type { Utterance } from '../transcripts/model.ts'
 import { checkSpeakers, checkTranscript } from '../transcripts/rules.ts'
 import {
@@ -218,7 +219,7 @@ function participantOf(input: ParticipantInput, path: string, details: ErrorDeta
   const [first, last] = [firstName?.trim(), lastName?.trim()]
   return {
     speaker,
-    email: email?.trim() ?? '',
+    email: email === undefined ? '' : (contactAddress(email) ?? email.trim()),
     // A blank name is ignored, so that it does not overwrite a known one.
     ...(first ? { firstName: first } : {}),
     ...(last ? { lastName: last } : {}),

@@ -14,6 +14,7 @@ import { AppError } from '../platform/errors.ts'
 import { methodNotAllowed } from '../platform/net/methods.ts'
 import { createSendOutbound } from '../platform/net/outbound-request.ts'
 import { isEmailAddress } from '../platform/validation/email-address.ts'
+import { accountAddress } from '../platform/validation/user-address.ts'
 import { pageResponse, redirect } from './html.ts'
 import { createInvitationLinks } from './invitation-link.ts'
 import { answerInvitation, showInvitation } from './invitation-web.ts'
@@ -141,7 +142,7 @@ async function requestMail({ config, signIn }: SignInPagesDeps, pageRequest: Pag
   await pageRequest.countAttempt()
   const baseUrl = mailBaseUrl(config.publicBaseUrl, pageRequest.baseUrl)
   if (baseUrl === null) throw new AppError('unavailable', NO_MAIL)
-  const email = fields.get('email')?.trim() ?? ''
+  const email = accountAddress(fields.get('email') ?? '') ?? ''
   if (!isEmailAddress(email)) throw new AppError('validation_failed', 'Enter an e-mail address.')
   await signIn.requestMail({ email, baseUrl })
   // A stranger may ask for the mail, so the browser that asked keeps the way, not the mail.

@@ -9,6 +9,7 @@ import type { Deps } from '../container.ts'
 import { confirmationMessages, formMessages } from '../messages/form.ts'
 import { countOpen, openTransactions } from '../platform/db/open-transactions.ts'
 import { transaction } from '../platform/db/transaction.ts'
+import { accountAddress } from '../platform/validation/user-address.ts'
 import { mailIds } from './mails.ts'
 import { deleteSubmissions } from './store.ts'
 
@@ -28,7 +29,9 @@ export async function eraseSubmissions(deps: ErasureDeps, email: string): Promis
   const { sql, config } = deps
   const ids: string[] = []
   for (let isAgain = false; ; isAgain = true) {
-    const deleted = await transaction(sql, (tx) => deleteSubmissions(tx, email.trim()))
+    const deleted = await transaction(sql, (tx) =>
+      deleteSubmissions(tx, accountAddress(email) ?? email.trim()),
+    )
     ids.push(...deleted)
     if (isAgain && deleted.length === 0) break
     await othersEnded(deps, ids)

@@ -9,6 +9,7 @@
 import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
 import { confirmationMessages, formMessages } from '../messages/form.ts'
+import { accountAddress } from '../platform/validation/user-address.ts'
 import { isConfirmed } from './mails.ts'
 import type { Form } from './model.ts'
 import { givenFields } from './rules.ts'
@@ -23,7 +24,7 @@ export function createWebsite(deps: Pick<Deps, 'sql' | 'notifier' | 'newId' | 'c
   return {
     submit(form, body) {
       const { email = '', ...fields } = givenFields(Object.keys(form.body.properties), body)
-      const submission = { id: deps.newId(), form: form.name, email, fields }
+      const submission = { id: deps.newId(), form: form.name, email: accountAddress(email) ?? email, fields }
       return transactionWithOutbox(deps, async (tx, outbox) => {
         if (!(await insertSubmission(tx, submission))) return
         const confirmed = isConfirmed(form.name) && (form.once || !(await usedRecently(tx, submission)))

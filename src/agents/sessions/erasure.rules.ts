@@ -1,5 +1,6 @@
 /** Finds and erases a person in the parts of a session. Pure. */
 import type { ErasedPerson, Eraser } from '../../people/erasure.ts'
+import { contactAddress } from '../../platform/validation/user-address.ts'
 import type { EventBody } from '../events/sanitize.ts'
 import type { Participant } from '../model.ts'
 
@@ -10,10 +11,13 @@ export type Aliases = Readonly<Record<string, string>>
 export function isPerson(participant: Participant, { publicIds, emails }: PersonIds): boolean {
   const { personId, email, username, externalId } = participant
   if (personId !== undefined && publicIds.includes(personId.toLowerCase())) return true
-  return [email, username, externalId].some(
-    (text) => text !== undefined && emails.includes(text.trim().toLowerCase()),
-  )
+  return [email, username, externalId].some((text) => text !== undefined && isAddressOf(text, emails))
 }
+
+/** Also another form of the address, as older versions stored what was sent. */
+export const isAddressOf = (text: string, emails: readonly string[]): boolean =>
+  emails.includes(text.trim().toLowerCase()) ||
+  (text.includes('@') && emails.includes(contactAddress(text)?.toLowerCase() ?? ''))
 
 /** All ids and addresses of a person, in lower case: also those of people who were merged into this one. */
 export interface PersonIds {

@@ -23,6 +23,7 @@ export interface ScannedSession {
   readonly microseconds: number
   /** True where a participant has the person's id or e-mail address. */
   readonly matches: boolean
+  readonly variants: readonly string[] // texts that may be other forms of the address
 }
 
 /**
@@ -41,21 +42,22 @@ export function scanSessions(
     with page as materialized (
       select s.id, s.created_at, s.participants, s.described_at
       from agent_session s
-      where s.organization_id = ${organizationId}
-        and s.created_at <= ${until}
+      where s.organization_id = ${organizationId} and s.created_at <= ${until}
         ${after === null ? tx`` : tx`and (s.created_at, s.id) < (${fromMicroseconds(tx, after[0])}, ${after[1]}::uuid)`}
-      order by s.created_at desc, s.id desc
-      limit ${limit}
+      order by s.created_at desc, s.id desc limit ${limit}
     )
     select p.id, ${asMicroseconds(tx, 'p.created_at')} as microseconds,
       coalesce(p.described_at <= ${describedUntil}::timestamptz, true) and exists (
-        select 1
-        from jsonb_array_elements(p.participants) one
+        select 1 from jsonb_array_elements(p.participants) one
         where lower(one ->> 'personId') = any(${publicIds as string[]}::text[])
-          or array[
-            lower(trim(one ->> 'email')), lower(trim(one ->> 'username')), lower(trim(one ->> 'externalId'))
-          ] && ${emails as string[]}::text[]
-      ) as matches
+          or array[lower(trim(one ->> 'email')), lower(trim(one ->> 'username')), lower(trim(one ->> 'externalId'))]
+            && ${emails as string[]}::text[]
+      ) as matches, array(
+        select text from jsonb_array_elements(p.participants) one
+        cross join unnest(array[one ->> 'email', one ->> 'username', one ->> 'externalId']) as text
+        where coalesce(p.described_at <= ${describedUntil}::timestamptz, true) and text like '%@%'
+          and (text ~ '[^\\x01-\\x7f]|[.>]\\s*$' or text ~* 'mailto:|@([^@]*\\.)?xn--')
+      ) as variants
     from page p
     order by p.created_at desc, p.id desc`
 }

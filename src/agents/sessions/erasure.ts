@@ -15,7 +15,15 @@ import { createEraser } from '../../people/erasure.ts'
 import type { Json, Tx } from '../../platform/db/pool.ts'
 import type { NewId } from '../../platform/ids.ts'
 import type { Participant } from '../model.ts'
-import { type Aliases, aliasOf, eraseBody, eraseParticipant, idsOf, isPerson } from './erasure.rules.ts'
+import {
+  type Aliases,
+  aliasOf,
+  eraseBody,
+  eraseParticipant,
+  idsOf,
+  isAddressOf,
+  isPerson,
+} from './erasure.rules.ts'
 import * as store from './erasure.store.ts'
 
 /** Sessions that one step searches. */
@@ -70,10 +78,11 @@ const step = (next: State, counts: ErasureStep['counts'] = {}): ErasureStep => (
 
 async function scan(tx: Tx, person: ErasedPerson, state: State): Promise<ErasureStep> {
   const { organizationId, requestedAt } = person
+  const ids = idsOf(person)
   const rows = await store.scanSessions(
     tx,
     organizationId,
-    idsOf(person),
+    ids,
     { until: requestedAt, describedUntil: person.pass === 1 ? null : requestedAt },
     state.scanned,
     SCANNED,
@@ -82,7 +91,9 @@ async function scan(tx: Tx, person: ErasedPerson, state: State): Promise<Erasure
   return step({
     scanned: last === undefined ? state.scanned : [last.microseconds, last.id],
     scanEnded: rows.length < SCANNED,
-    found: rows.filter(({ matches }) => matches).map(({ id }) => id),
+    found: rows
+      .filter(({ matches, variants }) => matches || variants.some((text) => isAddressOf(text, ids.emails)))
+      .map(({ id }) => id),
     current: null,
   })
 }

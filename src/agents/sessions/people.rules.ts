@@ -1,6 +1,6 @@
 /** Which participants of a session are people. Pure. */
 import type { Claim } from '../../people/service.ts'
-import { isEmail } from '../../platform/validation/email-address.ts'
+import { contactAddress } from '../../platform/validation/user-address.ts'
 import { REDACTED } from '../events/redaction.ts'
 import type { Participant } from '../model.ts'
 
@@ -34,6 +34,5 @@ export function claimsOf(participants: readonly Participant[]): readonly Partici
 }
 
 function emailOf({ email }: Participant): string | null {
-  const address = email?.trim() ?? ''
-  return isEmail(address) && !address.includes(REDACTED) ? address : null
+  return email === undefined || email.includes(REDACTED) ? null : contactAddress(email)
 }

@@ -4,9 +4,9 @@
  */
 
 import { AppError } from '../../platform/errors.ts'
-import { isEmail } from '../../platform/validation/email-address.ts'
 import { exactNumber, isNumberText, type NumberText } from '../../platform/validation/exact-number.rules.ts'
 import { isStorableText, parseJson } from '../../platform/validation/json.ts'
+import { contactAddress } from '../../platform/validation/user-address.ts'
 import { type Field, type FieldType, MAX_EXTERNAL_ID, MAX_FIELDS } from '../model.ts'
 import { checkValue } from '../rules.ts'
 import { type ColumnUse, type FieldRule, type Mapping, type Role, useOfColumn } from './mapping.rules.ts'
@@ -84,7 +84,8 @@ const READ: Record<Role, (column: string, value: unknown) => string> = {
     throw refusal(column, `must have 1 to ${MAX_EXTERNAL_ID} characters`)
   },
   email(column, value) {
-    if (typeof value === 'string' && isEmail(value.trim()) && isStorableText(value)) return value.trim()
+    const address = typeof value === 'string' && isStorableText(value) ? contactAddress(value) : null
+    if (address !== null) return address
     throw refusal(column, 'must be an e-mail address')
   },
   timestamp(column, value) {
