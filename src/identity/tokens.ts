@@ -9,7 +9,7 @@ import type { JWTPayload, JWTVerifyGetKey } from 'jose'
 import type { Config } from '../config.ts'
 import type { Clock } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
-import { normalAddress } from '../platform/validation/user-address.ts'
+import { isExactAddress } from '../platform/validation/user-address.ts'
 import { ensureSigningKey, readSigningKey } from './signing-key.ts'
 
 const OWN_ISSUER = 'earshot'
@@ -152,7 +152,7 @@ function issuerTokens({ clock }: TokenDeps, oidc: NonNullable<Config['oidc']>): 
           clockTolerance: CLOCK_TOLERANCE,
         })
         const { email, email_verified: isVerified } = payload
-        if (typeof email !== 'string' || isVerified === false || normalAddress(email) === null) return null
+        if (typeof email !== 'string' || isVerified === false || !isExactAddress(email)) return null
         const subject = { email }
         return { payload, subject, tokenId: null, tolerance: CLOCK_TOLERANCE }
       })

@@ -9,7 +9,7 @@ import type { SendOutbound } from '../platform/net/outbound-request.ts'
 import { PublicFetchError } from '../platform/net/public-error.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { MAX_NAME } from '../platform/validation/names.ts'
-import { normalAddress } from '../platform/validation/user-address.ts'
+import { isExactAddress } from '../platform/validation/user-address.ts'
 
 type OpenIdSettings = NonNullable<Config['openId']>
 
@@ -170,7 +170,7 @@ function personOf(claims: Readonly<Record<string, unknown>>, { trustEmail }: Ope
     )
   if (isVerified !== true && isVerified !== 'true')
     throw refused('The provider has not verified your e-mail address.')
-  if (normalAddress(email) === null) throw refused('The provider names no valid e-mail address for you.')
+  if (!isExactAddress(email)) throw refused('The provider names no valid e-mail address for you.')
   const shown = typeof name === 'string' && name.trim() !== '' ? name.trim() : email
   return { email, name: shown.slice(0, MAX_NAME) }
 }

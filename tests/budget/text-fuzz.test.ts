@@ -1095,7 +1095,14 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   ],
   'weekly-mail/schedule.rules.ts': ['nextMailAt', 'weekOf'],
   'agents/applications/rules.ts': ['changeSettings', 'checkName', 'strangers', 'usagePeriod'],
-  'agents/sessions/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'idsOf', 'isAddressOf', 'isPerson'],
+  'agents/sessions/erasure.rules.ts': [
+    'aliasOf',
+    'eraseBody',
+    'eraseParticipant',
+    'idsOf',
+    'isAddressOf',
+    'isPerson',
+  ],
   'agents/sessions/people.rules.ts': ['claimsOf'],
   // `judge` and the locked way hand the texts on to it.
   'agents/ingest/append.rules.ts': ['idsOf', 'numberEvents', 'placesOf', 'withIds'],

@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import {
   accountAddress,
   addressForms,
-  normalAddress,
   contactAddress,
+  normalAddress,
 } from '../../src/platform/validation/user-address.ts'
 
 const LOCALS = ['ada', 'ada.lovelace+news', "o'hara", 'josé', 'günther', '山田']

@@ -50,6 +50,13 @@ export function normalAddress(text: string): string | null {
 }
 
 /**
+ * Whether a provider's claim is an address as it stands. Nobody may sign in as another person by an address that differs from theirs in what is
+ * not seen, although both are one person elsewhere.
+ */
+export const isExactAddress = (text: string): boolean =>
+  bare(text) === text.trim() && normalAddress(text) !== null
+
+/**
  * The forms in which an address may be stored or written, in lower case, the normal form first: the domain in ASCII or not, letters
  * composed or not. Empty for text that is no address.
  */
