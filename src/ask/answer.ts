@@ -93,8 +93,13 @@ export async function answerFrom(
     },
   }
   const limits = { maxTokens: MAX_ANSWER_TOKENS, maxBytes: MAX_ANSWER_BYTES }
-  const written = await askChat({ timeout: TIMEOUT_MS, ...options }, asked, signal, limits).catch(
+  // A person waits: also for what finds out after a failure whether the server is away.
+  const atMost = AbortSignal.timeout(TIMEOUT_MS)
+  const either = AbortSignal.any([signal, atMost])
+  const written = await askChat({ timeout: TIMEOUT_MS, ...options }, asked, either, limits).catch(
     async (error: unknown) => {
+      if (atMost.aborted && !signal.aborted)
+        throw new AnalyzerError('The analysis server did not answer in time', true, { cause: error })
       // A failed question keeps what was taken for it: nobody knows what the server has spent, except of one that is away.
       const isAway = error instanceof AnalyzerError && error.putOffMs !== null
       if (isAway) await budget.correct(organization, taken, 0)
