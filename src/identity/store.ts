@@ -82,7 +82,7 @@ export interface ErasedOrganization {
 
 export function selectErasedOrganizations(sql: Query) {
   return sql<ErasedOrganization[]>`
-    select id, name, is_demo as "isDemo", erasure_began_at as "beganAt",
+    select id, name, is_demo as "isDemo", coalesce(erasure_began_at, now()) as "beganAt",
       coalesce((erasure_progress->>'rows')::float8, 0) as "deletedRows"
     from organization
     where erasure_began_at is not null

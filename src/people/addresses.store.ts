@@ -42,7 +42,7 @@ export async function setAddress(tx: Tx, organizationId: string, id: number, ema
 
 export function listFormer(tx: Tx, organizationId: string, personId: number) {
   return tx<{ formerId: number; email: string }[]>`
-    select former_id as "formerId", email
+    select former_id as "formerId", coalesce(email, '') as email
     from person_alias
     where organization_id = ${organizationId} and person_id = ${personId} and email is not null`
 }

@@ -262,7 +262,7 @@ test('switches agent conversations and recording on and off, and shows the switc
 describe('a mistake on the command line is one line and exit code 2', () => {
   test.each([
     [['nonsense'], 'there is no command "nonsense"'],
-    [['org'], 'incomplete command: use one of org create, org list, org set'],
+    [['org'], 'incomplete command: use one of org create, org list, org delete, org set'],
     [['org', 'create'], 'usage: earshot org create <name>'],
     [['org', 'create', 'a', 'b'], 'usage: earshot org create <name>'],
     [['org', 'list', '--unknown'], "Unknown option '--unknown'"],
