@@ -38,15 +38,22 @@ begin
     new.coverage := session_coverage(new.processing_status);
   elsif tg_table_name = 'recording' then
     new.coverage := recording_coverage(new.transcript_status, new.asset_status);
-  elsif exists (
-    select from agent_session s
-    where s.organization_id = new.organization_id and s.id = new.session_id and s.coverage is not null
-  ) or exists (
-    select from recording r
-    where r.organization_id = new.organization_id and r.id = new.recording_id and r.coverage is not null
-  ) then
-    new.coverage := null;
   else
+    if tg_op = 'INSERT' then
+      -- A change of the session or recording that has not ended would not see this row, so it is awaited.
+      perform from agent_session s where s.organization_id = new.organization_id and s.id = new.session_id for share;
+      perform from recording r where r.organization_id = new.organization_id and r.id = new.recording_id for share;
+    end if;
+    if exists (
+      select from agent_session s
+      where s.organization_id = new.organization_id and s.id = new.session_id and s.coverage is not null
+    ) or exists (
+      select from recording r
+      where r.organization_id = new.organization_id and r.id = new.recording_id and r.coverage is not null
+    ) then
+      new.coverage := null;
+      return new;
+    end if;
     new.coverage := case new.state when 'pending' then null when 'analyzed' then 'read' else 'not_read' end;
   end if;
   return new;
@@ -69,7 +76,7 @@ create trigger insight_subject_place before insert or update of outcome, analyze
   for each row when (new.session_id is not null)
   execute function insight_subject_place();
 
--- What was read of a session or a recording counts as long as it is read. Whoever writes it holds its lock.
+-- What was read of a session or a recording counts as long as it is read.
 create function subject_coverage() returns trigger language plpgsql as $$
 begin
   if tg_table_name = 'agent_session' then
