@@ -124,7 +124,7 @@ test('every page of the console has something to show', async () => {
   expect(rising).toMatchObject({ title: expect.stringMatching(/photo/), trend: { rising: true } })
   expect(others.length).toBeGreaterThan(5)
   expect(others.map(({ title }: { title: string }) => title)).not.toContain('Various')
-  for (const kind of ['bug_report', 'feature_request', 'question', 'praise', 'churn_risk'])
+  for (const kind of ['bug_report', 'feature_request', 'question', 'praise', 'complaint'])
     expect([kind, (await list(`signals?kind=${kind}`)).length > 0]).toEqual([kind, true])
   const outcomes = await list('insights/counts?metric=outcomes&by=outcome')
   expect(outcomes.map(({ outcome }: { outcome: string }) => outcome).sort()).toEqual([
