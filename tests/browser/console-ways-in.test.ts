@@ -85,9 +85,7 @@ describe('a CSV file', () => {
     await meaning('Created').selectOption('timestamp')
     await meaning('Note').selectOption('-')
     await page.getByText('1 of 3 rows would be refused.').waitFor()
-    await page
-      .getByText('Refused: column "Created": must be an RFC 3339 date-time', { exact: false })
-      .waitFor()
+    await page.getByText('Refused: column "Created": must be ', { exact: false }).waitFor()
     await expectAccessible(page)
 
     await page.getByRole('button', { name: 'Import', exact: true }).click()

@@ -1001,6 +1001,8 @@ function attempt(read: () => unknown): void {
 const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'agents/analysis/conversation.rules.ts': ['draftsOf', 'quotedMessages'],
   'findings/reconcile.rules.ts': ['reconcile'],
+  // Messages of errors, which have some hundred characters.
+  'platform/net/certificate.rules.ts': ['certificateRemedy'],
   'findings/basis.rules.ts': ['basisOf', 'kindsThatSay'],
   'findings/coverage.rules.ts': ['analysisOf', 'unreadRecording', 'unreadSession'],
   // Texts go through textOf and resultOf.
