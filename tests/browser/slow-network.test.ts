@@ -141,7 +141,11 @@ test('what arrives shows without a reload, over the slow line too', async () => 
   if (organization === undefined) throw new Error('no organization')
   const application = await server.createApplication(organization.id, { agentKey: 'slow' })
   const agent = server.as({ agentSecret: application.agentSecret })
-  const events = [userMessage(1, { content: 'The export fails every morning.' }), assistantMessage(2)]
+  const occurredAt = new Date().toISOString()
+  const events = [
+    userMessage(1, { content: 'The export fails every morning.', occurredAt }),
+    assistantMessage(2, { occurredAt }),
+  ]
   const body = { agentKey: 'slow', externalSessionId: 'one', status: 'ended', events }
   expect((await agent.post('/v3/rest/agent-conversations/ingest', body)).status).toBeLessThan(300)
   await page.getByRole('link', { name: /^Conversations 1/ }).waitFor({ timeout: 150_000 })

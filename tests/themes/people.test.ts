@@ -205,6 +205,8 @@ describe('a model server', () => {
       hostname: '127.0.0.1',
       async fetch(request) {
         const body = (await request.json()) as { messages: { content: string }[] }
+        // What looks whether the server is there after a failure has one message.
+        if (body.messages.length === 1) return Response.json({ choices: [] })
         const data = JSON.parse(body.messages[1]!.content)
         asked.push(data)
         const content = await answer(data)

@@ -3,8 +3,10 @@ import type { TSchema } from '@sinclair/typebox'
 
 /** Most paths of one answer. */
 export const MAX_IGNORED = 20
-/** Longest path. Names are the caller’s. */
 const MAX_PATH = 200
+/** A name that is no identifier may be somebody's words: the answer, which others log, does not repeat it. */
+const IDENTIFIER = /^[A-Za-z_$][\w$-]{0,63}$/
+const OTHER_NAME = '…'
 const NOTHING: readonly string[] = []
 
 /** The known members of an object, or the items of a list. Null: whatever stands there is kept. */
@@ -76,7 +78,7 @@ function unknownInObject(members: Members | null, object: object): string[] | nu
     if (known === null) continue
     const inner = known === undefined ? [''] : unknownIn(known, (object as Record<string, unknown>)[name])
     if (inner === null) continue
-    found = added(found, inner, name)
+    found = added(found, inner, IDENTIFIER.test(name) ? name : OTHER_NAME)
     if (found.length >= MAX_IGNORED) break
   }
   return found
