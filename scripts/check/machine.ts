@@ -1,5 +1,5 @@
 /**
- * Programs that the tests need and npm does not provide: a Redis server, PgBouncer, OpenSSL, Chromium, FFmpeg, a speech synthesiser, a speech
+ * Programs that the tests need and npm does not provide: a Redis server, PgBouncer, nginx, OpenSSL, Chromium, FFmpeg, a speech synthesiser, a speech
  * recogniser, and an object store with an S3 interface.
  *
  * A missing program is installed if that needs no question (root on Debian, Homebrew on macOS). Otherwise the check fails
@@ -65,6 +65,13 @@ const HAPROXY: Tool = {
   brew: ['haproxy'],
 }
 
+const NGINX: Tool = {
+  what: 'nginx',
+  candidates: ['nginx', '/usr/sbin/nginx'],
+  apt: ['nginx-light'],
+  brew: ['nginx'],
+}
+
 const JQ: Tool = { what: 'jq', candidates: ['jq'], apt: ['jq'], brew: ['jq'] }
 
 const OPENSSL: Tool = { what: 'OpenSSL', candidates: ['openssl'], apt: ['openssl'], brew: ['openssl@3'] }
@@ -126,6 +133,7 @@ export function providePrograms(root: string, files: readonly string[]): Program
     [ESPEAK, uses(/support\/recognise\.ts/)],
     [POCKETSPHINX, uses(/support\/recognise\.ts/)],
     [HAPROXY, uses(/haproxy\.cfg/)],
+    [NGINX, uses(/support\/nginx\.ts/)],
     [OPENSSL, uses(/support\/authority\.ts/)],
     [JQ, runsCommands],
     [CURL, runsCommands],

@@ -14,7 +14,7 @@ const STALL_MS = 90_000
 const STALL_CHECK_MS = 5_000
 /** Sizes to try if a proxy in front of the service limits request bodies. */
 const LARGEST_PIECE = 64 * 1024 * 1024
-const SMALLEST_PIECE = 256 * 1024
+const SMALLEST_PIECE = 512
 
 export interface Sending extends RetryOptions {
   /** Bytes sent so far, including those of earlier runs. */
@@ -47,11 +47,11 @@ export async function sendFile(uploadUrl: string, file: SourceFile, sending: Sen
   }, sending)
 }
 
-/** @throws ClientError if a proxy refuses even the smallest piece */
+/** A whole number of bytes, whatever the size of the file. @throws ClientError if a proxy refuses even the smallest piece */
 function smaller(piece: number): number {
   if (piece <= SMALLEST_PIECE)
     throw new ClientError('payload_too_large', 'a proxy in front of the server refuses uploads')
-  return Math.min(LARGEST_PIECE, piece / 4)
+  return Math.min(LARGEST_PIECE, Math.max(SMALLEST_PIECE, Math.floor(piece / 4)))
 }
 
 async function askOffset(uploadUrl: string, file: SourceFile, signal: AbortSignal): Promise<number> {

@@ -117,6 +117,26 @@ describe('sending', () => {
     expect(server.requests.slice(0, 4)).toEqual(['HEAD', 'PATCH 0', 'PATCH 0', `PATCH ${SIZE / 4}`])
   })
 
+  test('sends whole numbers of bytes where the size is no multiple of four', async () => {
+    const size = 2 * MIB + 3
+    const lengths: string[] = []
+    const server = fake(({ method, headers }, state) => {
+      if (method === 'HEAD')
+        return new Response(null, {
+          headers: {
+            'tus-resumable': '1.0.0',
+            'upload-offset': String(state.offset),
+            'upload-length': String(size),
+          },
+        })
+      lengths.push(headers.get('content-length') ?? '')
+      return Number(lengths.at(-1)) > MIB ? new Response('', { status: 413 }) : null
+    })
+    await send(server, { size, giveUpAfterMs: 0 })
+    expect(server.offset).toBe(size)
+    expect(lengths.slice(0, 2)).toEqual([String(size), String(MIB / 2)])
+  })
+
   test('gives up if even small bodies are refused', async () => {
     const server = fake(({ method }) => (method === 'PATCH' ? new Response('', { status: 413 }) : null))
     expect((await failure(send(server))).code).toBe('payload_too_large')
