@@ -42,6 +42,16 @@ const SUMS: Readonly<Record<string, Sums>> = {
         product_area, agent_version, 1
       from insight_subject where outcome is not null
       union all
+      select organization_id, 'coverage', (occurred_at at time zone 'UTC')::date, channel, application_id, null, null, null, coverage, product_area, agent_version, 1
+      from insight_subject where coverage is not null
+      union all
+      select organization_id, 'coverage', (coalesce(started_at, created_at) at time zone 'UTC')::date, 'conversation', application_id, null, null, null, coverage,
+        context ->> 'productArea', agent_version, 1
+      from agent_session where coverage is not null
+      union all
+      select organization_id, 'coverage', (coalesce(started_at, created_at) at time zone 'UTC')::date, 'recording', null, null, null, null, coverage, null, null, 1
+      from recording where coverage is not null
+      union all
       select organization_id, metric, day, channel, application_id, source, kind, rating, status, product_area, agent_version, -change
       from insight_count_change
     ), leveled as (
