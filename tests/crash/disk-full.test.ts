@@ -47,7 +47,7 @@ test.skipIf(disk === null)(
     await expectKept(dataDir, accepted)
     await service.kill()
   },
-  120_000,
+  240_000,
 )
 
 /** Several clients send requests, each once and for its own session, until `isOver` returns true for a response. */
@@ -109,9 +109,8 @@ async function expectKept(dataDir: string, accepted: ReadonlySet<string>): Promi
     expect([...accepted].filter((id) => stored.get(id) !== 1)).toEqual([])
     await eventually(
       async () => (await sql`select from actor_message where key not like 'themes:%' limit 1`).length === 0,
-      {
-        deadlineMs: 60_000,
-      },
+      // Turns that met the full disk wait for some time before they are tried again.
+      { deadlineMs: 150_000 },
     )
     expect([...(await sql`select * from actor_dead_letter`)]).toEqual([])
   } finally {
