@@ -127,7 +127,7 @@ import {
   wordsOf as wordsOfText,
 } from '../../src/platform/text/words.rules.ts'
 import { isEmail, isEmailAddress } from '../../src/platform/validation/email-address.ts'
-import { exactNumber, parseExact } from '../../src/platform/validation/exact-number.rules.ts'
+import { exactNumber, parseExact, parseStored } from '../../src/platform/validation/exact-number.rules.ts'
 import { isStorableText, parseJson } from '../../src/platform/validation/json.ts'
 import { nameOf } from '../../src/platform/validation/names.ts'
 import { isFullDate, isRfc3339, toUtc } from '../../src/platform/validation/rfc3339.ts'
@@ -642,6 +642,11 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       length: BODY,
       starts: ['', '{"a":1', '[1e'],
       read: (text) => attempt(() => parseExact(text)),
+    },
+    parseStored: {
+      length: BODY,
+      starts: ['', '{"a":1', '[1e'],
+      read: (text) => attempt(() => parseStored(text)),
     },
   },
   'platform/validation/json.ts': {

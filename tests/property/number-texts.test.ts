@@ -12,6 +12,7 @@ import {
   isNumberText,
   packNumbers,
   parseExact,
+  parseStored,
   unpackNumbers,
 } from '../../src/platform/validation/exact-number.rules.ts'
 import { parseJson, validate } from '../../src/platform/validation/json.ts'
@@ -88,6 +89,12 @@ test('what a double holds stays a number', () => {
   expect(parseExact('[1.0, 1e5, 0.10, 100000000000000000000]')).toEqual([
     1, 100_000, 0.1, 100_000_000_000_000_000_000,
   ])
+})
+
+test('what PostgreSQL wrote is a number where a double has its decimal, and else keeps every digit', () => {
+  expect(parseStored(`[1${'0'.repeat(308)}, -25${'0'.repeat(30)}]`)).toEqual([1e308, -2.5e31])
+  const written = `[9007199254740993${'0'.repeat(10)},123456789012345678901]`
+  expect(JSON.stringify(parseStored(written))).toBe(written)
 })
 
 describe('where something else is asked', () => {

@@ -6,7 +6,7 @@
  */
 
 import postgres from 'postgres'
-import { parseExact } from '../validation/exact-number.rules.ts'
+import { parseStored } from '../validation/exact-number.rules.ts'
 import { readAddress } from './address.ts'
 import { isReadOnlyServer } from './sqlstate.ts'
 
@@ -121,7 +121,7 @@ const json = {
   to: 114,
   from: [114, 3802],
   serialize: (value: unknown) => JSON.stringify(value),
-  parse: parseExact,
+  parse: parseStored,
 }
 
 export type PoolKind = Pick<ConnectOptions, 'redoable' | 'readOnly' | 'lockTimeoutMs'>

@@ -32,12 +32,21 @@ type SourceReviver = (name: string, value: unknown, context: { readonly source?:
 const keepExact: SourceReviver = (_, value, { source }) =>
   typeof value === 'number' && source !== undefined ? exactNumber(source) : value
 
-/** `JSON.parse` with a `NumberText` for each number that a double cannot hold. @throws SyntaxError; RangeError if nested too deep */
-export function parseExact(text: string): unknown {
-  return MAY_BE_INEXACT.test(text)
-    ? JSON.parse(text, keepExact as (name: string, value: unknown) => unknown)
+const keepDecimal: SourceReviver = (_, value, { source }) =>
+  typeof value === 'number' && source !== undefined && !isSameDecimal(source, String(value))
+    ? exactNumber(source)
+    : value
+
+const parseWith = (text: string, reviver: SourceReviver): unknown =>
+  MAY_BE_INEXACT.test(text)
+    ? JSON.parse(text, reviver as (name: string, value: unknown) => unknown)
     : JSON.parse(text)
-}
+
+/** `JSON.parse` with a `NumberText` for each number that a double cannot hold. @throws SyntaxError; RangeError if nested too deep */
+export const parseExact = (text: string): unknown => parseWith(text, keepExact)
+
+/** As `parseExact`, of JSON that PostgreSQL wrote: it writes every digit, so that 1e308 is no longer the text that was sent, but the same number. */
+export const parseStored = (text: string): unknown => parseWith(text, keepDecimal)
 
 /** The value of a number of JSON: its text if a double cannot hold it. Beyond the range of doubles it is infinite. */
 export function exactNumber(text: string): number | NumberText {
