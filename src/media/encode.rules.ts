@@ -5,6 +5,7 @@
  */
 import { DECODERS, MAX_PIXELS, type MediaFacts } from './facts.rules.ts'
 import type { Playback } from './playback.rules.ts'
+import { demuxerArguments } from './rules.ts'
 
 /** Each worker thread runs two long turns, one thread per processor. More FFmpeg threads would only compete. */
 const THREADS = 2
@@ -41,7 +42,7 @@ const FILTERS = `${NOT_TOO_CLOSE},yadif=deint=interlaced,${FITTED},${EVEN}`
 /** Opens the file with one demuxer, without following other files, and with allowed decoders only. */
 export function inputArguments({ container }: MediaFacts, path: string): readonly string[] {
   return [
-    ...['-protocol_whitelist', 'file', '-format_whitelist', container.demuxers],
+    ...demuxerArguments(container),
     ...['-codec_whitelist', DECODERS, '-max_pixels', `${MAX_PIXELS}`, '-threads', `${THREADS}`],
     ...['-i', `file:${path}`],
   ]

@@ -116,7 +116,7 @@ export interface MediaFacts {
   readonly isAudio: boolean
   /** Measured on the packets; what the header claims if they have no timestamps; null if it claims nothing possible. */
   readonly durationSeconds: number | null
-  /** What the header claims, which players show; null: nothing possible. */
+  /** What the header claims, which players show; null: nothing possible, or known to be wrong. */
   readonly claimedSeconds: number | null
   /** Where the clock of the media begins. Players and FFmpeg expect 0. */
   readonly startSeconds: number
@@ -148,7 +148,7 @@ export function factsOf(
   if (packets.length === 0)
     throw new MediaError('processing_failed', false, 'the file has an index but no data')
   const claims = [format?.duration, ...playable.map(({ duration }) => duration)].map(Number)
-  const claimedSeconds = claims.find((seconds) => seconds > 0 && seconds <= MAX_DURATION_SECONDS) ?? null
+  const claimed = claims.find((seconds) => seconds > 0 && seconds <= MAX_DURATION_SECONDS) ?? null
   const audioTracks = playable
     .filter(({ codec_type }) => codec_type === 'audio')
     .slice(0, MAX_TRACKS)
@@ -157,8 +157,8 @@ export function factsOf(
     container,
     contentType: video === undefined ? container.audioType : container.videoType,
     isAudio: video === undefined,
-    durationSeconds: claimedSeconds,
-    claimedSeconds,
+    durationSeconds: claimed,
+    claimedSeconds: container.isLengthWrong === true ? null : claimed,
     startSeconds: 0,
     gapSeconds: 0,
     mayFillGaps: true,

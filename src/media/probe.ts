@@ -20,8 +20,9 @@ import {
   type ProbeReport,
 } from './facts.rules.ts'
 import type { MediaPrograms } from './programs.ts'
-import { type Container, MediaError, SNIFFED_BYTES } from './rules.ts'
+import { type Container, demuxerArguments, MediaError, SNIFFED_BYTES, WAV_OF_WRONG_LENGTH } from './rules.ts'
 import { runTool } from './tool.ts'
+import { isWavLengthRight } from './wav.ts'
 
 /** @throws MediaError; the reason of the signal */
 export type Probe = (path: string, signal: AbortSignal) => Promise<MediaFacts>
@@ -37,9 +38,8 @@ export function createProbe({ ffprobe }: Pick<MediaPrograms, 'ffprobe'>): Probe 
     if (container === null)
       throw new MediaError('unsupported_media_type', false, 'the file type is not accepted')
     if (ffprobe === null) throw new Error('ffprobe was not found: install FFmpeg, or set FFPROBE_PATH')
-    const restrictions = ['-protocol_whitelist', 'file', '-format_whitelist', container.demuxers]
     const bounds = ['-codec_whitelist', PROBED_DECODERS, '-max_pixels', `${MAX_PIXELS}`]
-    const common = ['-v', 'error', ...restrictions, ...bounds]
+    const common = ['-v', 'error', ...demuxerArguments(container), ...bounds]
     const output = await runTool(ffprobe, [...common, ...PROBE_ARGUMENTS, `file:${path}`], {
       signal,
       timeoutMs: TIMEOUT_MS,
@@ -61,10 +61,14 @@ export function createProbe({ ffprobe }: Pick<MediaPrograms, 'ffprobe'>): Probe 
 async function containerOf(path: string): Promise<Container | null> {
   const file = await open(path, 'r')
   try {
-    return await findContainer(async (offset) => {
+    const read = async (offset: number) => {
       const { buffer, bytesRead } = await file.read(Buffer.alloc(SNIFFED_BYTES), 0, SNIFFED_BYTES, offset)
       return buffer.subarray(0, bytesRead)
-    })
+    }
+    const container = await findContainer(read)
+    if (container?.name !== 'wav') return container
+    const { size } = await file.stat()
+    return (await isWavLengthRight(read, size)) ? container : WAV_OF_WRONG_LENGTH
   } finally {
     await file.close()
   }

@@ -30,6 +30,8 @@ export interface Container {
   readonly demuxers: string
   readonly audioType: string
   readonly videoType: string
+  /** The header states a wrong length: the demuxer reads to the end of the file, and what is published gets another header. */
+  readonly isLengthWrong?: true
 }
 
 const MP4 = { name: 'mp4', demuxers: 'mov,mp4', audioType: 'audio/mp4', videoType: 'video/mp4' } as const
@@ -50,6 +52,8 @@ const MATROSKA = { ...WEBM, name: 'matroska' } as const
 const OGG = { name: 'ogg', demuxers: 'ogg', audioType: 'audio/ogg', videoType: 'video/ogg' } as const
 const FLAC = { name: 'flac', demuxers: 'flac', audioType: 'audio/flac', videoType: 'audio/flac' } as const
 const WAV = { name: 'wav', demuxers: 'wav', audioType: 'audio/wav', videoType: 'audio/wav' } as const
+/** A WAV file whose header claims more or fewer samples than there are. */
+export const WAV_OF_WRONG_LENGTH: Container = { ...WAV, isLengthWrong: true }
 const AAC = { name: 'aac', demuxers: 'aac', audioType: 'audio/aac', videoType: 'audio/aac' } as const
 const MP3 = { name: 'mp3', demuxers: 'mp3', audioType: 'audio/mpeg', videoType: 'audio/mpeg' } as const
 const MPEG = {
@@ -58,6 +62,12 @@ const MPEG = {
   audioType: 'audio/mpeg',
   videoType: 'video/mpeg',
 } as const
+
+/** Arguments of ffprobe and ffmpeg that open a file with the demuxers of its container only. */
+export const demuxerArguments = ({ demuxers, isLengthWrong }: Container): readonly string[] => [
+  ...['-protocol_whitelist', 'file', '-format_whitelist', demuxers],
+  ...(isLengthWrong === true ? ['-ignore_length', '1'] : []),
+]
 
 export const CONTAINERS: readonly Container[] = [
   MP4,

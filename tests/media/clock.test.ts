@@ -85,6 +85,15 @@ const sized = (size: number) => {
   return patched(wav(7), 'data', 0, bytes)
 }
 
+/** Seven seconds, of which the header claims one, as a recorder leaves them that was killed after a checkpoint. */
+const ONE_SECOND = 8_000 * 2
+const chunk = (id: string, content: Uint8Array) => {
+  const head = Buffer.alloc(8, id, 'latin1')
+  head.writeUInt32LE(content.length, 4)
+  return Buffer.concat([head, content])
+}
+const behind = (more: Uint8Array) => new Uint8Array(Buffer.concat([wav(7), more]))
+
 const FILES: readonly (readonly [name: string, make: () => Uint8Array])[] = [
   ['mp3', () => media('mp3', ...uneven(9))],
   [
@@ -199,6 +208,39 @@ const film = (extension: string, codecs: readonly string[], filter: string) =>
   media(extension, ...picture('64x64', 6), ...NOISE, '-map', '0', '-map', '1', ...codecs, '-af', filter)
 const near = (seconds: readonly (readonly [number, number])[]) =>
   seconds.map((span) => span.map((one) => expect.closeTo(one, 0)))
+
+describe('a WAV file lasts as long as its samples, whatever its header claims', () => {
+  test.each<[string, () => Uint8Array, number, 'as_is' | 'convert']>([
+    ['right', () => wav(7), 7, 'as_is'],
+    ['fewer than follow', () => sized(ONE_SECOND), 7, 'convert'],
+    ['none', () => sized(0), 7, 'convert'],
+    ['more than follow', () => sized(0x7f_ff_ff_ff), 7, 'convert'],
+    ['unknown', () => sized(0xff_ff_ff_ff), 7, 'convert'],
+    ['right, in RF64', () => media('wav', ...uneven(5), '-rf64', 'always'), 5, 'as_is'],
+    [
+      'fewer than follow, in RF64',
+      () =>
+        patched(
+          media('wav', ...uneven(5), '-rf64', 'always'),
+          'ds64',
+          12,
+          Buffer.from([0, 0, 1, 0, 0, 0, 0, 0]),
+        ),
+      5,
+      'convert',
+    ],
+    ['right, with large chunks behind', () => behind(chunk('LIST', Buffer.alloc(90_000, 1))), 7, 'as_is'],
+    ['right, with a tag behind that is no chunk', () => behind(Buffer.alloc(90_000, 'ID3')), 7, 'as_is'],
+  ])('%s', async (_, make, seconds, kind) => {
+    const path = fileOf(make())
+    const before = await probe(path, signal)
+    expect([before.durationSeconds, playbackOf(before).kind]).toEqual([expect.closeTo(seconds, 1), kind])
+    const { facts, heard } = await made(readFileSync(path))
+    expect([facts.claimedSeconds, facts.audio?.codec]).toEqual([expect.closeTo(seconds, 1), 'pcm_s16le'])
+    expect(playbackOf(facts)).toEqual({ kind: 'as_is' })
+    expect(heard?.at(-1)?.[1]).toBeCloseTo(seconds, 0)
+  })
+})
 
 describe('sound is where it belongs, in the waveform and for the transcription', () => {
   test.each<[string, () => Uint8Array, readonly (readonly [number, number])[], 'as_is' | 'convert']>([
