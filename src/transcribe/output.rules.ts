@@ -2,16 +2,10 @@
  * Parses the output of transcription programs and servers. Pure.
  *
  * Supported are JSON (of OpenAI and compatible servers, of whisper.cpp, and utterances of this service), WebVTT,
- * SubRip, lines that begin with `[from --> to]`, and plain text.
+ * SubRip, lines that begin with `[from --> to]`, tables of Whisper and whisper.cpp, and plain text.
  */
-
-/** Spoken text with times in seconds. null: the output does not state that value. */
-export interface Segment {
-  readonly startSec: number | null
-  readonly endSec: number | null
-  readonly speaker: string | null
-  readonly text: string
-}
+import type { Segment } from './segment.ts'
+import { parseTable } from './table-output.rules.ts'
 
 /** Text of a program: UTF-8, or UTF-16 with a byte order mark or as Latin letters show it. */
 export function decodeOutput(bytes: Uint8Array): string {
@@ -33,9 +27,13 @@ export function parseOutput(output: string): readonly Segment[] | null {
   if (text.startsWith('{')) return null
   if (text.startsWith('WEBVTT') || lines.some((line) => cueTimes(line) !== null)) return parseCues(lines)
   const stamped = lines.flatMap((line) => stampedLine(line))
-  if (stamped.length > 0) return stamped
+  if (stamped.some(({ startSec }) => startSec !== null)) return stamped
+  const table = parseTable(lines)
+  if (table !== undefined) return table
   // Times that are not understood must not become words.
-  return lines.some((line) => OTHER_TIMES.test(line)) ? null : [untimed(lines.join(' '))]
+  const isTimed = (line: string) =>
+    OTHER_TIMES.test(line) || isOtherTimes(line) || stampedLine(line).length > 0
+  return lines.some(isTimed) ? null : [untimed(lines.join(' '))]
 }
 
 /** Log lines may stand before JSON. More of them that begin like JSON are not tried, because each try reads all of the text. */
@@ -135,7 +133,10 @@ const GROUPS = 5
 const ONE_TIME = new RegExp(`^${TIME}$`)
 const CUE = new RegExp(`^\\s*${TIME}\\s*-->\\s*${TIME}(?:\\s|$)`)
 const STAMPED = new RegExp(`^\\s*\\[${TIME}\\s*-->\\s*${TIME}\\]\\s*(\\S.*)?$`)
+/** Times that are not understood: anywhere in a line, in the place of a cue's times, and in that of a stamped line's. */
 const OTHER_TIMES = /\d[:.,]\d+\s*-->\s*-?\d/
+const OTHER_CUE = /^\s*-?\d{1,4}[:.,]\S{0,30}\s*-->\s*\S{1,40}(?:\s|$)/
+const OTHER_STAMPED = /^\s*\[-?\d{1,4}[:.,][^\s\]]{0,30}\s*-->[^\]]{0,40}\]\s*(\S.*)?$/
 
 function secondsOf(value: unknown): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null
@@ -159,9 +160,15 @@ function cueTimes(line: string): readonly [from: number, to: number] | null {
   return found === null ? null : [clock(found.slice(1)), clock(found.slice(1 + GROUPS))]
 }
 
+const isOtherTimes = (line: string) => line.includes('-->') && OTHER_CUE.test(line)
+
 function stampedLine(line: string): readonly Segment[] {
-  const found = line.includes('-->') ? STAMPED.exec(line) : null
-  if (found === null) return []
+  if (!line.includes('-->')) return []
+  const found = STAMPED.exec(line)
+  if (found === null) {
+    const other = OTHER_STAMPED.exec(line)
+    return other === null ? [] : [{ startSec: null, endSec: null, ...labelled(other[1] ?? '') }]
+  }
   return [
     {
       startSec: clock(found.slice(1)),
@@ -172,9 +179,12 @@ function stampedLine(line: string): readonly Segment[] {
 }
 
 interface Cue {
-  readonly times: readonly [from: number, to: number]
+  /** null: not understood. */
+  readonly times: readonly [from: number | null, to: number | null]
   readonly lines: readonly string[]
 }
+
+const UNKNOWN = [null, null] as const
 
 /** WebVTT and SubRip. A cue has every line up to the next one with times, so that blank lines in it or none between cues lose no words. */
 function parseCues(lines: readonly string[]): readonly Segment[] {
@@ -182,7 +192,7 @@ function parseCues(lines: readonly string[]): readonly Segment[] {
   let isRemark = false
   let text: string[] = []
   for (const [index, line] of lines.entries()) {
-    const times = isRemark ? null : cueTimes(line)
+    const times = isRemark ? null : (cueTimes(line) ?? (isOtherTimes(line) ? UNKNOWN : null))
     if (times !== null) {
       if (isIdentifier(text)) text.pop()
       text = []

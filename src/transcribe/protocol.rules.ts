@@ -1,5 +1,5 @@
 /** The request parameters of an OpenAI-compatible server, by model name, and the meaning of its answers. Pure. */
-import type { Segment } from './output.rules.ts'
+import type { Segment } from './segment.ts'
 
 export interface Protocol {
   /** Form fields besides file and model. */

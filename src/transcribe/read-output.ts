@@ -5,7 +5,8 @@
 import type { RequestWork, Work } from '../platform/concurrency/work.ts'
 import { AppError } from '../platform/errors.ts'
 import { MAX_TRANSCRIPT_CHARACTERS } from '../transcripts/model.ts'
-import { parseOutput, type Segment } from './output.rules.ts'
+import { parseOutput } from './output.rules.ts'
+import type { Segment } from './segment.ts'
 import { ATTEMPTS, TranscriberError } from './transcriber.ts'
 
 /** @returns null if the output is not a transcript. @throws TranscriberError if parsing takes too long */

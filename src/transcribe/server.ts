@@ -14,10 +14,10 @@ import {
   type Piece,
   piecesOf,
 } from './audio-track.ts'
-import type { Segment } from './output.rules.ts'
 import { type PostOptions, postAudio } from './post.ts'
 import { type Protocol, protocolOf, referencesOf, type SpeakerSample, shifted } from './protocol.rules.ts'
 import type { ReadOutput } from './read-output.ts'
+import type { Segment } from './segment.ts'
 import {
   ATTEMPTS,
   type SourceMedia,

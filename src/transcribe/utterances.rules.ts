@@ -10,7 +10,7 @@ import {
   MAX_UTTERANCES,
   type Utterance,
 } from '../transcripts/model.ts'
-import type { Segment } from './output.rules.ts'
+import type { Segment } from './segment.ts'
 
 export interface FittedTranscript {
   readonly utterances: readonly Utterance[]

@@ -145,6 +145,7 @@ import { sentenceOf } from '../../src/themes/quotation.rules.ts'
 import { checkedTitle, redacted, titleOf } from '../../src/themes/title.rules.ts'
 import { stemsOf, stemsOfTerm, titleTermsOf } from '../../src/themes/words.rules.ts'
 import { decodeOutput, parseOutput } from '../../src/transcribe/output.rules.ts'
+import { parseTable } from '../../src/transcribe/table-output.rules.ts'
 import { toUtterances } from '../../src/transcribe/utterances.rules.ts'
 import { columnsOf } from '../../src/transcripts/columns.rules.ts'
 import { formatOf, toFormat } from '../../src/transcripts/export.rules.ts'
@@ -736,6 +737,13 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
         '{\n{',
       ],
       read: parseOutput,
+    },
+  },
+  'transcribe/table-output.rules.ts': {
+    parseTable: {
+      length: MAX_TRANSCRIPT_CHARACTERS,
+      starts: ['', 'start,end,text\n', 'start\tend\tspeaker\ttext\n0\t1\t'],
+      read: (text) => parseTable(text.split('\n')),
     },
   },
   'transcribe/utterances.rules.ts': {

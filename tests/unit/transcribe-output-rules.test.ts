@@ -1,6 +1,7 @@
 /** Everything that recognisers write, read as segments. */
 import { describe, expect, test } from 'bun:test'
-import { decodeOutput, parseOutput, type Segment } from '../../src/transcribe/output.rules.ts'
+import { decodeOutput, parseOutput } from '../../src/transcribe/output.rules.ts'
+import type { Segment } from '../../src/transcribe/segment.ts'
 
 const segment = (
   startSec: number | null,
@@ -8,6 +9,8 @@ const segment = (
   text: string,
   speaker: string | null = null,
 ): Segment => ({ startSec, endSec, speaker, text })
+
+const untimed = (text: string) => segment(null, null, text)
 
 const BOTH = [segment(0, 1.5, ' Hello.'), segment(1.5, 63.25, ' The export failed.')]
 const LABELLED = [segment(0, 1.5, 'Hello.', 'A'), segment(1.5, 3, 'Goodbye.', 'B')]
@@ -218,6 +221,33 @@ const forms: readonly (readonly [name: string, output: string, expected: readonl
     'WEBVTT\n\n00:00.000 --> 00:01.000\nYes.\n\n00:01.000 --> 00:02.000\nYes.\n',
     [segment(0, 1, 'Yes.'), segment(1, 2, 'Yes.')],
   ],
+  [
+    'tab-separated values of Whisper, in milliseconds',
+    'Detected language: English\nstart\tend\ttext\n0\t1500\tHello.\n1500\t63250\t7 exports\tfailed.\n',
+    [segment(0, 1.5, 'Hello.'), segment(1.5, 63.25, '7 exports\tfailed.')],
+  ],
+  [
+    'comma-separated values of whisper.cpp',
+    'start,end,text\n0,1500," He said ""no"", twice."\n1500,63250,"7"\n',
+    [segment(0, 1.5, ' He said "no", twice.'), segment(1.5, 63.25, '7')],
+  ],
+  [
+    'comma-separated values of whisper.cpp with speakers',
+    'start,end,speaker,text\n0,1500,A,"Hello."\n1500,3000,B,"Goodbye."\n',
+    LABELLED,
+  ],
+  ['a table without rows', 'start\tend\ttext\n', []],
+  ['words that begin like a table', 'start, end, text: all of it', [untimed('start, end, text: all of it')]],
+  [
+    'captions of which one has times that are not understood',
+    '1\n00:00:00,000 --> 00:00:01,000\nfirst\n\n2\n00:00:xx,000 --> 00:00:02,000\nsecond\n\n3\n00:00:02,000 --> 0:0:0:x\nthird\n',
+    [segment(0, 1, 'first'), untimed('second'), untimed('third')],
+  ],
+  [
+    'lines of which one has times that are not understood',
+    '[00:00.000 --> 00:01.000] first\n[00:0x.000 --> 00:02.000] second\n[00:02.000 --> 00:03.000] [laughs --> cries]\n',
+    [segment(0, 1, 'first'), untimed('second'), segment(2, 3, '[laughs --> cries]')],
+  ],
 ]
 
 describe('output of a recogniser', () => {
@@ -230,6 +260,9 @@ describe('output of a recogniser', () => {
     '{"error":{"message":"no"}}',
     '{"text":"a"}\n{"text":',
     '1\n1h 00:00.500 --> 00:02.000 h\nfirst\n',
+    '1\n00:00:xx,000 --> 00:00:02,000\nfirst\n',
+    '[00:0x.000 --> 00:02.000] first\n',
+    'start\tend\ttext\nzero\tone\tHello.\n',
   ])('that is no transcript is told apart: %s', (output) => {
     expect(parseOutput(output)).toBeNull()
   })
@@ -262,6 +295,8 @@ describe('output of a recogniser', () => {
       '[{\n'.repeat(300_000),
       `[${'"\\"'.repeat(200_000)}NaN`,
       `x\n${'-->'.repeat(300_000)}`,
+      `start,end,text\n${'0,0,"'.repeat(200_000)}`,
+      `00:00.000 --> 00:01.000\n${'0:'.repeat(500_000)}-->`,
       `00:00.000 --> 00:01.000\n${'1\n\n'.repeat(200_000)}`,
       `00:00.000 --> 00:01.000\n${'<0:0:'.repeat(200_000)}`,
     ]

@@ -1,7 +1,7 @@
 /** Whatever a recogniser gives becomes a transcript that a caller could have supplied. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { Segment } from '../../src/transcribe/output.rules.ts'
+import type { Segment } from '../../src/transcribe/segment.ts'
 import { toUtterances } from '../../src/transcribe/utterances.rules.ts'
 import { checkTranscript } from '../../src/transcripts/rules.ts'
 
