@@ -97,6 +97,7 @@ export function createContainer(
   const sql = shareFairly(pool, {
     places: config.databasePoolSize,
     share: 'asMuchAsItLeaves',
+    shareInCompany: Math.max(1, Math.floor(config.databasePoolSize / 5)),
     maxOfCaller: MAX_TRANSACTIONS,
     maxWaitMs: MAX_WAIT_MS,
     refusal: objectBusy,

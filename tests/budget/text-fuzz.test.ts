@@ -1168,7 +1168,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   ],
   'media/facts.rules.ts': ['factsOf'],
   'media/playback.rules.ts': ['playbackOf'],
-  'media/rules.ts': ['sniff', 'sniffBehind', 'outcomeOf'],
+  'media/rules.ts': ['demuxerArguments', 'sniff', 'sniffBehind', 'outcomeOf'],
   'media/waveform.rules.ts': ['createPeaks'],
   'meetings/plan.rules.ts': ['apply', 'asLeaving', 'discarded', 'planOf'],
   // Answers of a recorder: parsed JSON of bounded size, whose texts are stored and not searched.

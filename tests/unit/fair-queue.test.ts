@@ -67,6 +67,24 @@ describe('a fair queue', () => {
     expect(names().at(-1)).toBe('c1')
   })
 
+  test('a caller in company holds less, and as much as before when the others have been away for a while', async () => {
+    let now = 0
+    const { run, names, end } = queueOf({
+      ...{ places: 10, share: 'asMuchAsItLeaves', shareInCompany: 2, now: () => now },
+    })
+    for (let index = 1; index <= 12; index++) void run('a', `a${index}`)
+    expect(names()).toEqual(['a1', 'a2', 'a3', 'a4', 'a5'])
+    void run('b', 'b1')
+    for (const name of ['a1', 'a2', 'a3', 'a4']) await end(name)
+    expect(names()).toEqual(['a5', 'b1', 'a6'])
+    for (const name of ['b2', 'b3']) void run('b', name)
+    expect(names()).toEqual(['a5', 'b1', 'a6', 'b2'])
+    for (const name of ['b1', 'b2', 'b3']) await end(name)
+    now += 1_000
+    await end('a5')
+    expect(names()).toEqual(['a6', 'a7', 'a8', 'a9', 'a10'])
+  })
+
   test('work with the same key runs one at a time in order, and takes no place while it waits', async () => {
     const { run, names, end } = queueOf({ places: 3, share: 3 })
     for (const name of ['x1', 'x2', 'x3']) void run('a', name, { key: 'x' })

@@ -27,12 +27,19 @@ export interface FairQueueOptions {
    * as much as stays free for others: alone half of all, two a third each.
    */
   readonly share?: number | 'asMuchAsItLeaves'
+  /**
+   * Most that one caller holds while others come, that is within `COMPANY_MS` of another's entry. For work that uses processors of
+   * which there are fewer than places: beyond those, more at a time is not quicker and slows what others do. Default: its share.
+   */
+  readonly shareInCompany?: number
   /** Most entries of one caller, inside and waiting. Default: no limit. */
   readonly maxOfCaller?: number
   /** Longest wait of an entry. Default: no limit. */
   readonly maxWaitMs?: number
   /** The error of an entry that exceeds a limit. Default: 503 `unavailable`. */
   readonly refusal?: () => Error
+  /** Milliseconds of a clock that is never set. For tests. */
+  readonly now?: () => number
 }
 
 export interface Entry {
@@ -48,6 +55,9 @@ export interface FairQueue {
   enter(caller: string, entry?: Pick<Entry, 'weight'>): (() => void) | null
 }
 
+/** Milliseconds after an entry of one caller in which the others have company. */
+const COMPANY_MS = 1_000
+
 interface Waiting {
   readonly caller: string
   readonly weight: number
@@ -61,18 +71,29 @@ interface Waiting {
 
 export function createFairQueue(options: FairQueueOptions): FairQueue {
   const { places, maxOfCaller = Number.POSITIVE_INFINITY, maxWaitMs, refusal = unavailable } = options
-  const { share = Math.max(1, places - 1) } = options
+  const { share = Math.max(1, places - 1), shareInCompany, now = () => performance.now() } = options
   const held = new Amounts()
   const entries = new Amounts()
   const line = new FairLine<Waiting>((caller) => held.of(caller))
   /** By key that is in the line or inside: what waits behind it. */
   const behind = new Map<string, Waiting[]>()
   let taken = 0
+  /** The two callers that came last, and when. */
+  let newest = NOBODY
+  let other = NOBODY
 
+  function arrive(caller: string): void {
+    if (caller !== newest.caller) other = newest
+    newest = { caller, at: now() }
+  }
+
+  const hasCompany = (caller: string) => now() - (newest.caller === caller ? other : newest).at < COMPANY_MS
   const hasRoom = (weight: number) => taken === 0 || taken + weight <= places
   const isWithinShare = (caller: string, weight: number) => {
     const own = held.of(caller)
-    return own === 0 || own + weight <= (share === 'asMuchAsItLeaves' ? places - taken - weight : share)
+    if (own === 0) return true
+    if (shareInCompany !== undefined && own + weight > shareInCompany && hasCompany(caller)) return false
+    return own + weight <= (share === 'asMuchAsItLeaves' ? places - taken - weight : share)
   }
 
   function hold(caller: string, weight: number): void {
@@ -148,6 +169,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
         return inContext(() => Promise.try(work).then(resolve, reject))
       }
       const waiting: Waiting = { caller, weight, key, begin, isInLine: false, isGone: false }
+      arrive(caller)
       entries.add(caller, 1)
       join(waiting)
       start()
@@ -175,6 +197,13 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     },
   }
 }
+
+interface Arrival {
+  readonly caller: string | null
+  readonly at: number
+}
+
+const NOBODY: Arrival = { caller: null, at: Number.NEGATIVE_INFINITY }
 
 export interface FairPool<P> {
   /** Runs `work` with the first free place when it is the caller's turn. Settles as `work` does. */
