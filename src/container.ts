@@ -5,6 +5,7 @@
 
 import { createNotifier } from './actors/notifier.ts'
 import type { Notifier } from './actors/types.ts'
+import { type ChatServer, createChatServer } from './analyze/chat.ts'
 import { createTextProcesses, type TextProcesses } from './analyze/text-process.ts'
 import type { TextWork } from './analyze/text-work.ts'
 import { createTokenBudget, type TokenBudget } from './analyze/token-budget.ts'
@@ -48,6 +49,8 @@ export interface Deps {
   readonly outbound: OutboundPolicy
   /** Joins meetings. Every request fails where none is configured. */
   readonly recorder: Recorder
+  /** Reads and answers in words, if the operator has one. */
+  readonly modelServer: ChatServer | null
   readonly textWork: TextWork
   readonly tokenBudget: TokenBudget
   readonly requestWork: RequestWork
@@ -97,7 +100,7 @@ export function createContainer(
   const sql = shareFairly(pool, {
     places: config.databasePoolSize,
     share: 'asMuchAsItLeaves',
-    shareInCompany: Math.max(1, Math.floor(config.databasePoolSize / 5)),
+    shareBesideOthers: Math.max(1, Math.floor(config.databasePoolSize / 5)),
     maxOfCaller: MAX_TRANSACTIONS,
     maxWaitMs: MAX_WAIT_MS,
     refusal: objectBusy,
@@ -131,6 +134,7 @@ export function createContainer(
       send: createSendOutbound({ policy: outbound }),
       deadlineMs: config.meetings.callSeconds * 1_000,
     }),
+    modelServer: config.analyze === null ? null : createChatServer(config.analyze),
     textWork,
     tokenBudget: createTokenBudget(sql, config),
     requestWork,

@@ -1,7 +1,6 @@
 /** Findings of made-up topics in a database, and the turns of the actor that groups them. */
 import type { LongTurn, NewMessage } from '../../src/actors/types.ts'
 import type { TextJobs, TextWork } from '../../src/analyze/text-work.ts'
-import { loadConfig } from '../../src/config.ts'
 import type { Json, Sql } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
@@ -87,7 +86,7 @@ export async function loadFindings(sql: Sql, organizationId: string, prepared: P
 
 /** Runs turns until the queue is empty, one after the other. */
 export async function runTurns(sql: Sql, organizationId: string, textWork: TextWork) {
-  const actor = themesActor({ config: loadConfig({}), newId, textWork })
+  const actor = themesActor({ modelServer: null, newId, textWork })
   const log = createLog('silent', 'bench')
   const waiting: { readonly type: string; readonly payload: Json }[] = [{ type: 'assign', payload: {} }]
   let slowestMs = 0

@@ -28,7 +28,10 @@ import { sessionActor } from './sessions/actor.ts'
 import { DEFAULT_SETTINGS } from './settings.ts'
 
 export interface WarmUpDeps
-  extends Pick<Deps, 'sql' | 'reads' | 'newId' | 'config' | 'textWork' | 'tokenBudget' | 'log'> {
+  extends Pick<
+    Deps,
+    'sql' | 'reads' | 'newId' | 'config' | 'modelServer' | 'textWork' | 'tokenBudget' | 'log'
+  > {
   /** Makes an organization in the caller's transaction. */
   createOrganization(name: string, query: Query): Promise<{ readonly id: string }>
 }
@@ -60,7 +63,7 @@ export function createWarmUp(deps: WarmUpDeps): WarmUp {
     async turns() {
       await warmUpRounds(deps, (tx, sessionId) => takeTurns(deps, tx, sessionId))
       // The built-in analyser starts its process and loads its model. A configured analysis server gets no warm-up requests.
-      if (deps.config.analyze === null)
+      if (deps.modelServer === null)
         await createAnalyzer(deps).analyze([SUBJECT], new AbortController().signal)
     },
   }

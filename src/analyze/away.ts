@@ -2,7 +2,7 @@
  * Tells a model server that is away from a question that it cannot answer, so that nothing is given up because the server was away.
  *
  * While the server is away, questions fail at once, and one tiny question at a time looks whether it is back, after pauses that grow. No
- * question of a customer does that: one that takes long or that the server fails at would keep the others waiting. Each thread has its own view.
+ * question of a customer does that: one that takes long or that the server fails at would keep the others waiting.
  */
 import { type OpenAiError, type OpenAiServer, postToOpenAi } from '../platform/net/openai-compatible.ts'
 import { AnalyzerError } from './analyzer-error.ts'
@@ -18,9 +18,6 @@ export interface AwayTimes {
 const TIMES: AwayTimes = { pauseMs: 1_000, capMs: 2 * 60_000, answerMs: 20_000 }
 /** Bytes of the answer to a tiny question. */
 const MAX_ANSWER_BYTES = 64 * 1024
-/** A thread knows so many servers. */
-const MAX_KNOWN = 100
-
 /** What a failure says about the server: it did not take the question; it took it and then failed; or it answers. */
 type Verdict = 'away' | 'doubtful' | 'there'
 
@@ -51,7 +48,7 @@ interface Presence {
 }
 
 /** @param errorOf the failure of a request, or null if `error` is none */
-function createPresence(
+export function createPresence(
   server: OpenAiServer & { readonly model: string },
   errorOf: (error: unknown) => OpenAiError | null,
   { pauseMs, capMs, answerMs }: AwayTimes = TIMES,
@@ -120,20 +117,4 @@ function createPresence(
       }
     },
   }
-}
-
-const known = new Map<string, Presence>()
-
-/** The view that this thread has of the server. */
-export function presenceOf(
-  server: OpenAiServer & { readonly model: string; readonly away?: AwayTimes },
-  errorOf: (error: unknown) => OpenAiError | null,
-): Presence {
-  const key = `${server.url}\n${server.model}\n${server.apiKey ?? ''}`
-  const found = known.get(key)
-  if (found !== undefined) return found
-  if (known.size >= MAX_KNOWN) known.clear()
-  const created = createPresence(server, errorOf, server.away)
-  known.set(key, created)
-  return created
 }

@@ -1,16 +1,17 @@
 /**
- * Asks an OpenAI-compatible `POST /v1/chat/completions` one question. The answer is a value of a schema.
+ * A model server: asks an OpenAI-compatible `POST /v1/chat/completions` one question. The answer is a value of a schema.
  *
  * Answers are validated like any input. Error messages and logs contain nothing of questions or answers. Servers speak different dialects of
- * the protocol (`dialect.rules.ts`): if one refuses a parameter, it is asked without it, and so is every later question.
+ * the protocol (`dialect.rules.ts`): if one refuses a parameter, it is asked without it, and so is every later question. What is known of the
+ * server, its dialect and whether it is away, belongs to the `ChatServer` that the container of each thread has.
  */
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { OpenAiError, type OpenAiServer, postToOpenAi } from '../platform/net/openai-compatible.ts'
 import { AnalyzerError } from './analyzer-error.ts'
-import { type AwayTimes, presenceOf } from './away.ts'
-import { bodyOf, DIALECT, type Dialect, simplerDialect, WORDS } from './dialect.rules.ts'
+import { type AwayTimes, createPresence } from './away.ts'
+import { bodyOf, DIALECT, simplerDialect, WORDS } from './dialect.rules.ts'
 
 export interface ChatOptions extends OpenAiServer {
   readonly model: string
@@ -20,7 +21,7 @@ export interface ChatOptions extends OpenAiServer {
   readonly away?: AwayTimes
 }
 
-export interface Question<S extends TSchema> {
+interface Question<S extends TSchema> {
   /** Name of the schema, which the protocol requires. */
   readonly name: string
   readonly instructions: string
@@ -32,7 +33,9 @@ export interface Question<S extends TSchema> {
 }
 
 /** Bounds of one answer. */
-export interface AnswerLimits {
+interface AnswerLimits {
+  /** Milliseconds for one request. Default: that of the options. */
+  readonly timeoutMs?: number | undefined
   /** Default: the limit of the server. */
   readonly maxTokens?: number
   /** Default: 1 MiB. */
@@ -46,12 +49,6 @@ export const nonceOf = (): string => crypto.randomUUID().slice(0, 6)
 
 const TIMEOUT = 120_000
 const MAX_ANSWER_BYTES = 1024 * 1024
-/** A process knows the dialects of so many servers and models. */
-const MAX_KNOWN = 100
-
-/** What servers have accepted, by URL and model. */
-const dialects = new Map<string, Dialect>()
-
 const Completion = Type.Object({
   choices: Type.Array(Type.Object({ message: Type.Object({ content: Type.String() }) }), { minItems: 1 }),
 })
@@ -61,60 +58,61 @@ const MAX_COUNTED_TOKENS = 100_000_000
 
 const Counted = Type.Object({ usage: Type.Object({ total_tokens: Type.Integer({ minimum: 0 }) }) })
 
-/**
- * @param signal ends the request when aborted; the promise then rejects with its reason
- * @throws AnalyzerError if the server gives no usable answer; with `putOffMs` if it is away
- */
-export async function askChat<S extends TSchema>(
-  options: ChatOptions,
-  question: Question<S>,
-  signal: AbortSignal,
-  limits: AnswerLimits = {},
-): Promise<Static<S>> {
-  const text = await presenceOf(options, requestErrorOf).run(
-    () => post(options, question, signal, limits),
-    signal,
-  )
-  const completion = parse(text)
-  if (Value.Check(Counted, completion))
-    question.onTokens?.(Math.min(completion.usage.total_tokens, MAX_COUNTED_TOKENS))
-  if (!Value.Check(Completion, completion)) throw unusable('no choice')
-  const answer = parse(completion.choices[0]!.message.content)
-  if (!Value.Check(question.answer, answer)) throw unusable('content that does not match the schema')
-  return answer
+export interface ChatServer {
+  readonly model: string
+  /**
+   * @param signal ends the request when aborted; the promise then rejects with its reason
+   * @throws AnalyzerError if the server gives no usable answer; with `putOffMs` if it is away
+   */
+  ask<S extends TSchema>(
+    question: Question<S>,
+    signal: AbortSignal,
+    limits?: AnswerLimits,
+  ): Promise<Static<S>>
 }
 
-/** Asks in simpler dialects until the server takes one. Each step gives up something, so there are few. */
-async function post(
-  options: ChatOptions,
-  question: Question<TSchema>,
-  signal: AbortSignal,
-  { maxTokens, maxBytes = MAX_ANSWER_BYTES }: AnswerLimits,
-): Promise<string> {
-  const key = `${options.url}\n${options.model}`
-  const timeoutMs = options.timeout ?? TIMEOUT
-  for (let dialect = dialects.get(key) ?? DIALECT; ; ) {
-    const body = bodyOf(dialect, options.model, question, maxTokens)
-    try {
-      const request = { path: 'chat/completions', body, timeoutMs, maxBytes, words: WORDS }
-      const text = await postToOpenAi(options, request, signal)
-      remember(key, dialect)
-      return text
-    } catch (error) {
-      if (!(error instanceof OpenAiError)) throw error
-      // A refusal comes at once. Whoever takes longer has taken the dialect.
-      if (error.kind === 'unreachable') remember(key, dialect)
-      const simpler = error.refusal === null ? null : simplerDialect(dialect, error.refusal)
-      if (simpler === null) throw analyzerErrorOf(error)
-      dialect = simpler
+export function createChatServer(options: ChatOptions): ChatServer {
+  const presence = createPresence(options, requestErrorOf, options.away)
+  /** What the server has accepted. */
+  let accepted = DIALECT
+
+  /** Asks in simpler dialects until the server takes one. Each step gives up something, so there are few. */
+  async function post(
+    question: Question<TSchema>,
+    signal: AbortSignal,
+    limits: AnswerLimits,
+  ): Promise<string> {
+    const { maxTokens, maxBytes = MAX_ANSWER_BYTES, timeoutMs = options.timeout ?? TIMEOUT } = limits
+    for (let dialect = accepted; ; ) {
+      const body = bodyOf(dialect, options.model, question, maxTokens)
+      try {
+        const request = { path: 'chat/completions', body, timeoutMs, maxBytes, words: WORDS }
+        const text = await postToOpenAi(options, request, signal)
+        accepted = dialect
+        return text
+      } catch (error) {
+        if (!(error instanceof OpenAiError)) throw error
+        // A refusal comes at once. Whoever takes longer has taken the dialect.
+        if (error.kind === 'unreachable') accepted = dialect
+        const simpler = error.refusal === null ? null : simplerDialect(dialect, error.refusal)
+        if (simpler === null) throw analyzerErrorOf(error)
+        dialect = simpler
+      }
     }
   }
-}
 
-function remember(key: string, dialect: Dialect): void {
-  if (dialects.get(key) === dialect || (dialect === DIALECT && !dialects.has(key))) return
-  if (dialects.size >= MAX_KNOWN) dialects.clear()
-  dialects.set(key, dialect)
+  return {
+    model: options.model,
+    async ask(question, signal, limits = {}) {
+      const completion = parse(await presence.run(() => post(question, signal, limits), signal))
+      if (Value.Check(Counted, completion))
+        question.onTokens?.(Math.min(completion.usage.total_tokens, MAX_COUNTED_TOKENS))
+      if (!Value.Check(Completion, completion)) throw unusable('no choice')
+      const answer = parse(completion.choices[0]!.message.content)
+      if (!Value.Check(question.answer, answer)) throw unusable('content that does not match the schema')
+      return answer
+    },
+  }
 }
 
 /** A refusal of the request itself is permanent. An operator can correct a refused key or an unknown model. */

@@ -2,8 +2,9 @@
 import type { Config } from '../config.ts'
 import { createBuiltInAnalyzer } from './builtin/builtin.ts'
 import { NAME, VERSION } from './builtin/version.ts'
+import type { ChatServer } from './chat.ts'
 import type { Analyzer } from './insight.ts'
-import { createModelServerAnalyzer } from './model-server.ts'
+import { createModelServerAnalyzer, VERSION as MODEL_SERVER_VERSION } from './model-server.ts'
 import type { Summarizer } from './summarizer.ts'
 import { createLocalSummarizer } from './summarizer-local.ts'
 import { createOpenAiSummarizer } from './summarizer-openai.ts'
@@ -11,7 +12,7 @@ import type { TextWork } from './text-work.ts'
 import type { TokenBudget } from './token-budget.ts'
 
 export interface AnalyzerDeps {
-  readonly config: Pick<Config, 'analyze'>
+  readonly modelServer: ChatServer | null
   readonly textWork: TextWork
   readonly tokenBudget: TokenBudget
 }
@@ -20,30 +21,32 @@ export interface AnalyzerDeps {
 export const BACKGROUND_SHARE = 0.5
 
 /** The configured server, or the built-in analyser. The latter also reads in place of the server beyond the token budget. */
-export function createAnalyzer({ config, textWork, tokenBudget }: AnalyzerDeps): Analyzer {
+export function createAnalyzer({ modelServer, textWork, tokenBudget }: AnalyzerDeps): Analyzer {
   const builtIn = createBuiltInAnalyzer(textWork)
-  if (config.analyze === null) return builtIn
-  return createModelServerAnalyzer(config.analyze, { budget: tokenBudget, share: 1, otherwise: builtIn })
+  if (modelServer === null) return builtIn
+  return createModelServerAnalyzer(modelServer, { budget: tokenBudget, share: 1, otherwise: builtIn })
 }
 
 /** The name and the version of the configured analyser. */
 export function analyzerVersion(config: Pick<Config, 'analyze'>): Pick<Analyzer, 'name' | 'version'> {
   if (config.analyze === null) return { name: NAME, version: VERSION }
-  const { name, version } = createModelServerAnalyzer(config.analyze)
-  return { name, version }
+  return { name: config.analyze.model, version: MODEL_SERVER_VERSION }
 }
 
 /** The same for background analyses. The built-in analyser then has a text process of its own, at a low priority. */
-export function createBackgroundAnalyzer({ config, textWork, tokenBudget }: AnalyzerDeps): Analyzer {
+export function createBackgroundAnalyzer({ modelServer, textWork, tokenBudget }: AnalyzerDeps): Analyzer {
   const builtIn = createBuiltInAnalyzer(textWork, 'all', 'insight_background')
-  if (config.analyze === null) return builtIn
+  if (modelServer === null) return builtIn
   const limits = { budget: tokenBudget, share: BACKGROUND_SHARE, otherwise: builtIn }
-  return createModelServerAnalyzer(config.analyze, limits)
+  return createModelServerAnalyzer(modelServer, limits)
 }
 
 /** The configured server, or the built-in summariser. */
-export function createSummarizer(config: Pick<Config, 'analyze'>, textWork: TextWork): Summarizer {
-  return config.analyze === null
+export function createSummarizer({
+  modelServer,
+  textWork,
+}: Pick<AnalyzerDeps, 'modelServer' | 'textWork'>): Summarizer {
+  return modelServer === null
     ? createLocalSummarizer(textWork)
-    : createOpenAiSummarizer(config.analyze, textWork)
+    : createOpenAiSummarizer(modelServer, textWork)
 }

@@ -7,7 +7,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { oneOf } from '../platform/validation/schema.ts'
 import { AnalyzerError } from './analyzer-error.ts'
-import { askChat, type ChatOptions, nonceOf } from './chat.ts'
+import { type ChatServer, nonceOf } from './chat.ts'
 import {
   type Analyzer,
   type Found,
@@ -29,7 +29,7 @@ const MAX_FINDINGS = 8
 /** Bounds what an answer may cost. */
 const MAX_ANSWER_TOKENS = 900
 /** Rises with every change of the instructions or of the validation. */
-const VERSION = '1'
+export const VERSION = '1'
 
 const Answer = Type.Object(
   {
@@ -87,16 +87,16 @@ export interface ModelServerLimits {
 
 /** A server, and what is known of the context of its model. */
 interface Reader {
-  readonly options: ChatOptions
+  readonly server: ChatServer
   /** Code units of a part that its context has had room for. */
   maxPart: number
 }
 
 /** @param limits absent: any number of tokens */
-export function createModelServerAnalyzer(options: ChatOptions, limits?: ModelServerLimits): Analyzer {
-  const reader: Reader = { options, maxPart: MAX_PART }
+export function createModelServerAnalyzer(server: ChatServer, limits?: ModelServerLimits): Analyzer {
+  const reader: Reader = { server, maxPart: MAX_PART }
   return {
-    name: options.model,
+    name: server.model,
     version: VERSION,
     async analyze(subjects, signal, organization) {
       const insights: Insight[] = []
@@ -154,7 +154,7 @@ async function analyzeFitting(
   for (;;) {
     const { maxPart } = reader
     try {
-      return await analyzeParts(reader.options, subject, partsOf(subject, maxPart), signal, onTokens)
+      return await analyzeParts(reader.server, subject, partsOf(subject, maxPart), signal, onTokens)
     } catch (error) {
       const isTooLong = error instanceof AnalyzerError && error.isTooLong
       if (!isTooLong || maxPart <= MIN_PART) throw error
@@ -171,7 +171,7 @@ function estimateTokens({ texts }: Part): number {
 }
 
 async function analyzeParts(
-  options: ChatOptions,
+  server: ChatServer,
   subject: Subject,
   parts: readonly Part[],
   signal: AbortSignal,
@@ -180,7 +180,7 @@ async function analyzeParts(
   let newest: Answer | null = null
   const findings = new Map<Kind, Found>()
   for (const part of parts) {
-    newest = await ask(options, subject, part, signal, onTokens)
+    newest = await ask(server, subject, part, signal, onTokens)
     for (const found of findingsOf(subject, part, newest)) {
       const known = findings.get(found.kind)
       if (known === undefined || known.confidence < found.confidence) findings.set(found.kind, found)
@@ -197,7 +197,7 @@ async function analyzeParts(
 }
 
 async function ask(
-  options: ChatOptions,
+  server: ChatServer,
   { channel, said }: Subject,
   part: Part,
   signal: AbortSignal,
@@ -216,7 +216,7 @@ async function ask(
     answer: Answer,
     ...(onTokens ? { onTokens } : {}),
   }
-  const answer = await askChat(options, question, signal, { maxTokens: MAX_ANSWER_TOKENS })
+  const answer = await server.ask(question, signal, { maxTokens: MAX_ANSWER_TOKENS })
   if (answer.nonce !== nonce) throw new AnalyzerError('The analysis server answered another request', true)
   return answer
 }

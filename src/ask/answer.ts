@@ -1,7 +1,7 @@
 /** Lets a chat server answer a question from numbered passages. */
 import { Type } from '@sinclair/typebox'
 import { AnalyzerError } from '../analyze/analyzer-error.ts'
-import { askChat, type ChatOptions, nonceOf } from '../analyze/chat.ts'
+import { type ChatServer, nonceOf } from '../analyze/chat.ts'
 import { MAX_QUOTE } from '../analyze/quotation.rules.ts'
 import { type TokenBudget, tokensOf } from '../analyze/token-budget.ts'
 import { type AnsweredSentence, MAX_SENTENCE, quotedSentences } from './answer.rules.ts'
@@ -62,7 +62,7 @@ export interface ModelAnswer {
  * @throws AnalyzerError if the server gives no usable answer
  */
 export async function answerFrom(
-  options: ChatOptions,
+  server: ChatServer,
   budget: TokenBudget,
   organization: string,
   question: string,
@@ -92,20 +92,18 @@ export async function answerFrom(
       used = tokens
     },
   }
-  const limits = { maxTokens: MAX_ANSWER_TOKENS, maxBytes: MAX_ANSWER_BYTES }
+  const limits = { timeoutMs: TIMEOUT_MS, maxTokens: MAX_ANSWER_TOKENS, maxBytes: MAX_ANSWER_BYTES }
   // A person waits: also for what finds out after a failure whether the server is away.
   const atMost = AbortSignal.timeout(TIMEOUT_MS)
   const either = AbortSignal.any([signal, atMost])
-  const written = await askChat({ timeout: TIMEOUT_MS, ...options }, asked, either, limits).catch(
-    async (error: unknown) => {
-      if (atMost.aborted && !signal.aborted)
-        throw new AnalyzerError('The analysis server did not answer in time', true, { cause: error })
-      // A failed question keeps what was taken for it: nobody knows what the server has spent, except of one that is away.
-      const isAway = error instanceof AnalyzerError && error.putOffMs !== null
-      if (isAway) await budget.correct(organization, taken, 0)
-      throw error
-    },
-  )
+  const written = await server.ask(asked, either, limits).catch(async (error: unknown) => {
+    if (atMost.aborted && !signal.aborted)
+      throw new AnalyzerError('The analysis server did not answer in time', true, { cause: error })
+    // A failed question keeps what was taken for it: nobody knows what the server has spent, except of one that is away.
+    const isAway = error instanceof AnalyzerError && error.putOffMs !== null
+    if (isAway) await budget.correct(organization, taken, 0)
+    throw error
+  })
   if (used > 0) await budget.correct(organization, taken, used)
   if (written.nonce !== nonce) throw new AnalyzerError('The analysis server answered another request', true)
   const sentences = quotedSentences(

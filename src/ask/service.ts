@@ -20,7 +20,7 @@ import { type AnswerStatus, MAX_COUNTED, MAX_PASSAGES } from './model.ts'
 
 export type Ask = ReturnType<typeof createAsk>
 
-export interface AskDeps extends Pick<Deps, 'reads' | 'config' | 'tokenBudget' | 'log'> {
+export interface AskDeps extends Pick<Deps, 'reads' | 'modelServer' | 'tokenBudget' | 'log'> {
   readonly search: Pick<Search, 'passages' | 'assertWords'>
 }
 
@@ -107,17 +107,17 @@ export function createAsk(deps: AskDeps) {
     passages: readonly AnsweredPassage[],
     signal: AbortSignal,
   ): Promise<Pick<Answered, 'answer' | 'answerStatus' | 'model'>> {
-    const { analyze } = deps.config
+    const { modelServer } = deps
     const none = (answerStatus: AnswerStatus) => ({ answer: null, answerStatus, model: null })
     if (passages.length === 0) return none('nothing_found')
-    if (analyze === null) return none('no_model_server')
+    if (modelServer === null) return none('no_model_server')
     try {
       const { status, sentences } = await queue.run(organizationId, async () => {
         signal.throwIfAborted()
-        return answerFrom(analyze, deps.tokenBudget, organizationId, question, passages, signal)
+        return answerFrom(modelServer, deps.tokenBudget, organizationId, question, passages, signal)
       })
       if (status !== 'answered') return none(status)
-      return { answer: sentences, answerStatus: 'answered', model: analyze.model }
+      return { answer: sentences, answerStatus: 'answered', model: modelServer.model }
     } catch (error) {
       signal.throwIfAborted()
       if (error instanceof Busy) return none('busy')

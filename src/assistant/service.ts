@@ -26,10 +26,9 @@ const MIN_SHARE_FOR_MODEL = 0.2
 const MAX_EXCERPTS = 6
 
 export function createAssistant(
-  deps: Pick<Deps, 'config' | 'log'>,
+  { modelServer, log }: Pick<Deps, 'modelServer' | 'log'>,
   content: { readonly pages: () => readonly Page[] },
 ): Assistant {
-  const { analyze } = deps.config
   let made: Search | null = null
   const search: Search = (question) => {
     made ??= createSearch(content.pages())
@@ -39,14 +38,14 @@ export function createAssistant(
     async ask(question, signal) {
       const hits = search(question)
       const extracted = () => extract(hits.filter(({ share }) => share >= MIN_SHARE))
-      if (analyze === null) return extracted()
+      if (modelServer === null) return extracted()
       const excerpts = hits.filter(({ share }) => share >= MIN_SHARE_FOR_MODEL).slice(0, MAX_EXCERPTS)
       if (excerpts.length === 0) return unknown()
       try {
-        const written = await askExcerpts(analyze, question, excerpts, signal)
+        const written = await askExcerpts(modelServer, question, excerpts, signal)
         return written === null ? unknown() : { answer: written.text, sources: sourcesOf(written.hits) }
       } catch (error) {
-        deps.log.warn({ err: error }, 'the chat server failed: answering with a passage')
+        log.warn({ err: error }, 'the chat server failed: answering with a passage')
         return extracted()
       }
     },

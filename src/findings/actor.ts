@@ -21,7 +21,7 @@ import { markRead } from './findings.store.ts'
 import { readSources } from './read.ts'
 import type { Source } from './source.ts'
 
-type InsightDeps = Pick<Deps, 'config' | 'newId' | 'textWork' | 'tokenBudget'>
+type InsightDeps = Pick<Deps, 'modelServer' | 'newId' | 'textWork' | 'tokenBudget'>
 
 /** A model server takes one subject at a time, so each then has its own turn. */
 export function insightActor(deps: InsightDeps, analyzer: Analyzer = createAnalyzer(deps)): ActorDefinition {
@@ -58,7 +58,7 @@ export function insightReanalysisActor(
 function handlerOf(deps: InsightDeps, analyzer: Analyzer) {
   const together = (turn: GroupTurn) => analyze(deps, analyzer, turn)
   const alone = (turn: LongTurn) => together(asGroupTurn(turn))
-  return deps.config.analyze === null ? { together, alone } : alone
+  return deps.modelServer === null ? { together, alone } : alone
 }
 
 // The runtime has checked the type against the declaration.

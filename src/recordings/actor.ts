@@ -43,13 +43,14 @@ export function recordingActor(
     | 'storage'
     | 'newId'
     | 'clock'
+    | 'modelServer'
     | 'textWork'
     | 'requestWork'
     | 'outbound'
     | 'recorder'
   >,
   {
-    summarizer = createSummarizer(deps.config, deps.textWork),
+    summarizer = createSummarizer(deps),
     fetchPublic = createFetchPublic({ policy: deps.outbound }),
     process = createRealProcess(deps),
     limits = INGEST_LIMITS,

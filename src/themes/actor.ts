@@ -18,7 +18,7 @@ import { readThemes } from './themes.store.ts'
 import { needsTitle } from './title.rules.ts'
 import { brokenTitles } from './titles.store.ts'
 
-type ThemeDeps = Pick<Deps, 'config' | 'newId' | 'textWork'>
+type ThemeDeps = Pick<Deps, 'modelServer' | 'newId' | 'textWork'>
 
 /** Items after which the pool is linked. */
 export const LINK_AFTER = 100
@@ -85,7 +85,7 @@ export function themesActor(deps: ThemeDeps): ActorDefinition {
               await send([retitleMessage(id, themeId)])
         })
       },
-      retitle: (turn) => retitle(turn, deps.config.analyze, turn.message.payload.themeId),
+      retitle: (turn) => retitle(turn, deps.modelServer, turn.message.payload.themeId),
     },
   })
 }

@@ -1,6 +1,6 @@
 /** Gives a theme another title: of a model server, if one is configured, else a quotation, else words. A title of a person stays. */
 import type { LongTurn } from '../actors/types.ts'
-import type { Config } from '../config.ts'
+import type { ChatServer } from '../analyze/chat.ts'
 import { quotationsOfTheme } from './items.store.ts'
 import { quotedTitles, uniqueTitle } from './quotation.rules.ts'
 import { readSurroundings } from './surroundings.ts'
@@ -13,7 +13,7 @@ import { findTitle, otherTitles, saveTitle, takenTitles } from './titles.store.t
 const QUOTATIONS = 200
 const OTHERS = 20
 
-export async function retitle(turn: LongTurn, analyze: Config['analyze'], themeId: string): Promise<void> {
+export async function retitle(turn: LongTurn, server: ChatServer | null, themeId: string): Promise<void> {
   const organizationId = turn.message.id
   const read = await turn.read(async (tx) => ({
     theme: await findTitle(tx, organizationId, themeId),
@@ -27,7 +27,7 @@ export async function retitle(turn: LongTurn, analyze: Config['analyze'], themeI
     return
   }
   const nearestFirst = quotations.toSorted((a, b) => (b.score ?? 1) - (a.score ?? 1))
-  const asked = analyze === null ? null : await askTitle(analyze, nearestFirst, read.others, turn.signal)
+  const asked = server === null ? null : await askTitle(server, nearestFirst, read.others, turn.signal)
   const words = titleOf(quotations, read.surroundings)
   const quoted = asked === null ? quotedTitles(quotations, words, read.surroundings) : []
   await turn.finish(async (tx) => {

@@ -1,7 +1,7 @@
 /** Asks a model server for the title of a theme: one request, with a few redacted quotations. */
 import { Type } from '@sinclair/typebox'
 import { AnalyzerError } from '../analyze/analyzer-error.ts'
-import { askChat, type ChatOptions, nonceOf } from '../analyze/chat.ts'
+import { type ChatServer, nonceOf } from '../analyze/chat.ts'
 import { checkedTitle, type Quotation, redacted } from './title.rules.ts'
 
 const QUOTATIONS = 8
@@ -26,7 +26,7 @@ Answer with a title of 2 to 6 words in plain English that says what most of the 
  * @returns null if the server fails or answers with something that is no title; the caller then makes one of words
  */
 export async function askTitle(
-  options: ChatOptions,
+  server: ChatServer,
   quotations: readonly Quotation[],
   otherTitles: readonly string[],
   signal: AbortSignal,
@@ -39,8 +39,8 @@ export async function askTitle(
   }
   const question = { name: 'theme_title', instructions: INSTRUCTIONS, data, answer: Answer }
   try {
-    const answer = await askChat({ timeout: TIMEOUT_MS, ...options }, question, signal, {
-      maxTokens: MAX_ANSWER_TOKENS,
+    const answer = await server.ask(question, signal, {
+      ...{ timeoutMs: TIMEOUT_MS, maxTokens: MAX_ANSWER_TOKENS },
     })
     return answer.nonce === nonce ? checkedTitle(answer.title, quotations) : null
   } catch (error) {

@@ -16,13 +16,13 @@ import type { Transcriber } from './transcriber.ts'
 import { giveUpTranscription, TRANSCRIBE_ATTEMPTS, transcribeHandlers } from './transcription.ts'
 
 export function transcriptionActor(
-  deps: Pick<Deps, 'config' | 'storage' | 'newId' | 'clock' | 'requestWork' | 'textWork'>,
+  deps: Pick<Deps, 'config' | 'storage' | 'newId' | 'clock' | 'requestWork' | 'modelServer' | 'textWork'>,
   transcriber: Transcriber | null = createTranscriber(
     deps.config,
     findPrograms(deps.config),
     deps.requestWork,
   ),
-  summarizer: Summarizer = createSummarizer(deps.config, deps.textWork),
+  summarizer: Summarizer = createSummarizer(deps),
 ): ActorDefinition {
   return defineActor(transcriptionMessages, {
     maxAttempts: TRANSCRIBE_ATTEMPTS,

@@ -53,7 +53,7 @@ const textWork = {
   },
 } as unknown as TextWork
 
-const deps = { newId, config: loadConfig({}), textWork, tokenBudget: NO_TOKEN_LIMIT }
+const deps = { newId, config: loadConfig({}), modelServer: null, textWork, tokenBudget: NO_TOKEN_LIMIT }
 
 beforeAll(async () => {
   database = await createTestDatabase()

@@ -33,7 +33,13 @@ import { textWorkHere } from '../support/text-work.ts'
 
 let database: TestDatabase
 let application: TestApplication
-const deps = { newId, config: loadConfig({}), textWork: textWorkHere, tokenBudget: NO_TOKEN_LIMIT }
+const deps = {
+  newId,
+  config: loadConfig({}),
+  modelServer: null,
+  textWork: textWorkHere,
+  tokenBudget: NO_TOKEN_LIMIT,
+}
 const ofSessions = sessionActor(deps)
 const local = analysisActor(deps)
 

@@ -27,7 +27,13 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { textWorkHere } from '../support/text-work.ts'
 
 let database: TestDatabase
-const deps = { newId, config: loadConfig({}), textWork: textWorkHere, tokenBudget: NO_TOKEN_LIMIT }
+const deps = {
+  newId,
+  config: loadConfig({}),
+  modelServer: null,
+  textWork: textWorkHere,
+  tokenBudget: NO_TOKEN_LIMIT,
+}
 const ofSessions = sessionActor(deps)
 
 beforeAll(async () => {

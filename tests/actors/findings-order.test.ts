@@ -28,7 +28,13 @@ const LIKELY = new Set<Kind>(['question', 'confusion'])
 
 let database: TestDatabase
 let application: TestApplication
-const deps = { newId, config: loadConfig({}), textWork: textWorkHere, tokenBudget: NO_TOKEN_LIMIT }
+const deps = {
+  newId,
+  config: loadConfig({}),
+  modelServer: null,
+  textWork: textWorkHere,
+  tokenBudget: NO_TOKEN_LIMIT,
+}
 const ofSessions = sessionActor(deps)
 
 beforeAll(async () => {

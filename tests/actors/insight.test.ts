@@ -15,7 +15,13 @@ import { textWorkHere } from '../support/text-work.ts'
 
 let database: TestDatabase
 const organizationId = crypto.randomUUID()
-const deps = { newId, config: loadConfig({}), textWork: textWorkHere, tokenBudget: NO_TOKEN_LIMIT }
+const deps = {
+  newId,
+  config: loadConfig({}),
+  modelServer: null,
+  textWork: textWorkHere,
+  tokenBudget: NO_TOKEN_LIMIT,
+}
 
 beforeAll(async () => {
   database = await createTestDatabase()

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { analysisActor } from '../../src/agents/analysis/actor.ts'
 import { sessionActor } from '../../src/agents/sessions/actor.ts'
+import { createChatServer } from '../../src/analyze/chat.ts'
 import { examineAnalyzer } from '../../src/analyze/examine.ts'
 import { createModelServerAnalyzer } from '../../src/analyze/model-server.ts'
 import { createTokenBudget, NO_TOKEN_LIMIT } from '../../src/analyze/token-budget.ts'
@@ -74,6 +75,7 @@ const there = () =>
 const deps = (url: string) => ({
   newId,
   config: loadConfig({ ANALYZE_URL: url, ANALYZE_MODEL: 'small' }),
+  modelServer: null,
   textWork: textWorkHere,
   tokenBudget: NO_TOKEN_LIMIT,
 })
@@ -82,9 +84,9 @@ const deps = (url: string) => ({
 async function start(url: string, said: readonly string[], limit = 0): Promise<readonly string[]> {
   const options = { url, model: 'small', apiKey: null, timeout: 300, away: AWAY }
   const budget = createTokenBudget(database.sql, { analyzeTokensPerDay: limit })
-  const first = createModelServerAnalyzer(options, {
+  const first = createModelServerAnalyzer(createChatServer(options), {
     ...{ budget, share: 1 },
-    otherwise: createModelServerAnalyzer({ ...options, model: 'beyond the budget' }),
+    otherwise: createModelServerAnalyzer(createChatServer({ ...options, model: 'beyond the budget' })),
   })
   const ids: string[] = []
   for (const text of said) {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import type { ActorDefinition, Notifier } from '../../src/actors/types.ts'
 import { analysisActor } from '../../src/agents/analysis/actor.ts'
 import { sessionReanalysisActor } from '../../src/agents/analysis/reanalysis.ts'
+import { createChatServer } from '../../src/analyze/chat.ts'
 import { analyzerVersion } from '../../src/analyze/create.ts'
 import { createTokenBudget } from '../../src/analyze/token-budget.ts'
 import { loadConfig } from '../../src/config.ts'
@@ -51,10 +52,12 @@ afterAll(async () => {
   await server.stop(true)
 })
 
+const url = `http://127.0.0.1:${server.port}`
 const budgetOf = (limit = LIMIT) => createTokenBudget(database.sql, { analyzeTokensPerDay: limit })
 const depsOf = () => ({
   newId,
-  config: loadConfig({ ANALYZE_URL: `http://127.0.0.1:${server.port}`, ANALYZE_MODEL: 'small' }),
+  config: loadConfig({ ANALYZE_URL: url, ANALYZE_MODEL: 'small' }),
+  modelServer: createChatServer({ url, model: 'small', apiKey: null }),
   textWork: textWorkHere,
   tokenBudget: budgetOf(),
 })

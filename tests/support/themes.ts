@@ -1,7 +1,7 @@
 /** Helpers for tests of themes: findings in the database, and turns of the actor without a worker. */
 import { type LongTurn, type NewMessage, NO_ORGANIZATION } from '../../src/actors/types.ts'
+import type { ChatServer } from '../../src/analyze/chat.ts'
 import type { TextJobs, TextWork } from '../../src/analyze/text-work.ts'
-import { loadConfig } from '../../src/config.ts'
 import type { Json, Query, Sql, Tx } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
@@ -89,15 +89,15 @@ function vectorOfWords(text: string): string {
 
 export interface ThemesOptions {
   readonly textWork?: TextWork
-  readonly env?: Readonly<Record<string, string>>
+  readonly modelServer?: ChatServer
   /** Changes the transaction of a turn, to end it between two statements. */
   readonly wrap?: (tx: Tx) => Tx
 }
 
 /** The actor of an organization, without a worker: its messages wait in an array. */
 export function createThemesRunner(sql: Sql, organizationId: string, options: ThemesOptions = {}) {
-  const { textWork = wordVectors, env = {}, wrap = (tx: Tx) => tx } = options
-  const actor = themesActor({ config: loadConfig(env), newId, textWork })
+  const { textWork = wordVectors, modelServer = null, wrap = (tx: Tx) => tx } = options
+  const actor = themesActor({ modelServer, newId, textWork })
   const waiting: NewMessage[] = []
 
   /** Runs one turn. What it sends waits, if the turn commits. */

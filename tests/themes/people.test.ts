@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { createConversations } from '../../src/agents/reads/service.ts'
+import { createChatServer } from '../../src/analyze/chat.ts'
 import { createFolders } from '../../src/folders/service.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { newId } from '../../src/platform/ids.ts'
@@ -219,15 +220,16 @@ describe('a model server', () => {
       },
     })
     servers.push(server)
-    return { asked, env: { ANALYZE_URL: `http://127.0.0.1:${server.port}`, ANALYZE_MODEL: 'test' } }
+    const url = `http://127.0.0.1:${server.port}`
+    return { asked, modelServer: createChatServer({ url, model: 'test', apiKey: null }) }
   }
 
   async function titlesWith(
     answer: (data: { nonce: string; quotations: string[] }) => unknown,
     texts: readonly string[] = RESET,
   ) {
-    const { asked, env } = serve(answer)
-    const { turns, list, check, sql, organizationId } = await open({ env }, texts)
+    const { asked, modelServer } = serve(answer)
+    const { turns, list, check, sql, organizationId } = await open({ modelServer }, texts)
     await turns.settle()
     await check()
     const items =
@@ -240,11 +242,11 @@ describe('a model server', () => {
 
   test('that answers after a person gave a title does not replace it', async () => {
     let rename = async () => {}
-    const { env } = serve(async ({ nonce }) => {
+    const { modelServer } = serve(async ({ nonce }) => {
       await rename()
       return { nonce, title: 'Password reset mail missing' }
     })
-    const { turns, people, viewer, list } = await open({ env }, RESET)
+    const { turns, people, viewer, list } = await open({ modelServer }, RESET)
     await turns.settle()
     const [theme] = await list()
     rename = async () => void (await people.change(viewer, theme!.id, async () => ({ title: 'Mine' })))

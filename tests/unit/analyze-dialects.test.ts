@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { createChatServer } from '../../src/analyze/chat.ts'
 import type { Subject } from '../../src/analyze/insight.ts'
 import { createModelServerAnalyzer } from '../../src/analyze/model-server.ts'
 import { partsOf } from '../../src/analyze/parts.rules.ts'
@@ -17,9 +18,8 @@ beforeEach(() => chat.reset())
 
 const { signal } = new AbortController()
 const SUBJECT: Subject = { channel: 'conversation', said: [{ own: false, text: 'The export crashes.' }] }
-/** Each test has a model of its own: what a server accepts is remembered by model. */
 const analyzer = () =>
-  createModelServerAnalyzer({ url: chat.url, model: crypto.randomUUID(), apiKey: null, timeout: 5_000 })
+  createModelServerAnalyzer(createChatServer({ url: chat.url, model: 'small', apiKey: null, timeout: 5_000 }))
 const json = (status: number, body: unknown): Response => Response.json(body, { status })
 const error = (message: string, more: object = {}) => json(400, { error: { message, ...more } })
 

@@ -2,6 +2,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { AnalyzerError } from '../../src/analyze/analyzer-error.ts'
+import { createChatServer } from '../../src/analyze/chat.ts'
 import type { Subject } from '../../src/analyze/insight.ts'
 import { createModelServerAnalyzer } from '../../src/analyze/model-server.ts'
 import { partsOf } from '../../src/analyze/parts.rules.ts'
@@ -65,8 +66,10 @@ const SUBJECT: Subject = {
   ],
 }
 const { signal } = new AbortController()
+/** So that nothing waits for a server that does not answer. */
+const AWAY = { pauseMs: 10, capMs: 40, answerMs: 50 }
 const analyzerAt = (url: string, timeout?: number) =>
-  createModelServerAnalyzer({ url, model: 'small', apiKey: 'key-1', timeout })
+  createModelServerAnalyzer(createChatServer({ url, model: 'small', apiKey: 'key-1', timeout, away: AWAY }))
 const kindsOf = async (url: string, subject = SUBJECT) =>
   (await analyzerAt(url).analyze([subject], signal))[0]!.findings.map(({ kind }) => kind)
 

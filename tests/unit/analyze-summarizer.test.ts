@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { AnalyzerError } from '../../src/analyze/analyzer-error.ts'
+import { createChatServer } from '../../src/analyze/chat.ts'
 import { createSummarizer } from '../../src/analyze/create.ts'
 import { pickSentences } from '../../src/analyze/sentences.ts'
 import type { Passage } from '../../src/analyze/summarizer.ts'
@@ -78,10 +79,9 @@ describe('the built-in summariser', () => {
   const summarizer = createLocalSummarizer(textWorkHere)
 
   test('is chosen if no server is configured', () => {
-    expect(createSummarizer({ analyze: null }, textWorkHere).name).toBe('local')
-    expect(
-      createSummarizer({ analyze: { url: 'http://a', model: 'm', apiKey: null } }, textWorkHere).name,
-    ).toBe('openai')
+    const modelServer = createChatServer({ url: 'http://a', model: 'm', apiKey: null })
+    expect(createSummarizer({ modelServer: null, textWork: textWorkHere }).name).toBe('local')
+    expect(createSummarizer({ modelServer, textWork: textWorkHere }).name).toBe('openai')
   })
 
   test('splits passages into sentences and takes a few of them, the same each time', async () => {
@@ -141,7 +141,10 @@ function serve(content: string, status = 200) {
   })
   servers.push(server)
   const url = `http://127.0.0.1:${server.port}`
-  return { asked, summarizer: createOpenAiSummarizer({ url, model: 'small', apiKey: null }, textWorkHere) }
+  return {
+    asked,
+    summarizer: createOpenAiSummarizer(createChatServer({ url, model: 'small', apiKey: null }), textWorkHere),
+  }
 }
 
 describe('the summariser behind a server', () => {

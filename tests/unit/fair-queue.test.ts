@@ -67,10 +67,10 @@ describe('a fair queue', () => {
     expect(names().at(-1)).toBe('c1')
   })
 
-  test('a caller in company holds less, and as much as before when the others have been away for a while', async () => {
+  test('a caller holds less while others come, and as much as before when the others have been away for a while', async () => {
     let now = 0
     const { run, names, end } = queueOf({
-      ...{ places: 10, share: 'asMuchAsItLeaves', shareInCompany: 2, now: () => now },
+      ...{ places: 10, share: 'asMuchAsItLeaves', shareBesideOthers: 2, now: () => now },
     })
     for (let index = 1; index <= 12; index++) void run('a', `a${index}`)
     expect(names()).toEqual(['a1', 'a2', 'a3', 'a4', 'a5'])

@@ -43,7 +43,7 @@ const PAGE = 50
 /** Responses of all sessions of a turn. It bounds the memory of a turn with many long sessions. */
 const PAGE_TOGETHER = 128
 
-type AnalysisDeps = Pick<Deps, 'config' | 'newId' | 'textWork' | 'tokenBudget'>
+type AnalysisDeps = Pick<Deps, 'modelServer' | 'newId' | 'textWork' | 'tokenBudget'>
 
 /** A page of a session's responses, and what was said in the session. */
 interface Page {
@@ -73,8 +73,8 @@ export interface Passes {
 }
 
 function passesOf(deps: AnalysisDeps): Passes {
-  const { config, textWork } = deps
-  if (config.analyze !== null) return { first: createAnalyzer(deps), isComplete: true, together: false }
+  const { modelServer, textWork } = deps
+  if (modelServer !== null) return { first: createAnalyzer(deps), isComplete: true, together: false }
   return { first: createBuiltInAnalyzer(textWork, 'rules'), isComplete: false, together: true }
 }
 

@@ -18,7 +18,7 @@ import { readConversations } from './conversation.store.ts'
 import { readPresent, resultsOf, saveSessions, storedOf } from './readings.ts'
 import { readVersions, type SessionVersion } from './reanalysis.store.ts'
 
-type SessionReanalysisDeps = Pick<Deps, 'config' | 'newId' | 'textWork' | 'tokenBudget'>
+type SessionReanalysisDeps = Pick<Deps, 'modelServer' | 'newId' | 'textWork' | 'tokenBudget'>
 
 /** Time until a session that changed while it was read is read once more. */
 const CHANGED_DELAY_MS = 5_000
@@ -38,7 +38,7 @@ export function sessionReanalysisActor(
       await giveUpSession(tx, id, analyzer)
       return 'handled'
     },
-    handlers: { conversation: deps.config.analyze === null ? { together, alone } : alone },
+    handlers: { conversation: deps.modelServer === null ? { together, alone } : alone },
   })
 }
 
@@ -52,7 +52,7 @@ async function reanalyze(deps: SessionReanalysisDeps, analyzer: Analyzer, turn: 
   })
   const [only, version] = [conversations[0], versions.get(ids[0] ?? '')]
   // A model server has read all of it in the first pass.
-  if (deps.config.analyze !== null && only !== undefined && isAnswered(only, version, analyzer))
+  if (deps.modelServer !== null && only !== undefined && isAnswered(only, version, analyzer))
     return turn.finish(async () => {})
   const results = await resultsOf(analyzer, conversations, turn.organizations, turn.signal)
   const reads = ids.map((sessionId, n) => {

@@ -105,12 +105,13 @@ async function builtIn(): Promise<Analyzer> {
 }
 
 async function modelServer(env: Input['env']): Promise<Analyzer> {
-  const [{ loadConfig }, { createModelServerAnalyzer }] = await Promise.all([
+  const [{ loadConfig }, { createChatServer }, { createModelServerAnalyzer }] = await Promise.all([
     import('../../config.ts'),
+    import('../../analyze/chat.ts'),
     import('../../analyze/model-server.ts'),
   ])
   const { analyze } = loadConfig(env)
   if (analyze === null)
     throw new UsageError('no model server is configured: set ANALYZE_URL and ANALYZE_MODEL')
-  return createModelServerAnalyzer(analyze)
+  return createModelServerAnalyzer(createChatServer(analyze))
 }

@@ -28,10 +28,10 @@ export interface FairQueueOptions {
    */
   readonly share?: number | 'asMuchAsItLeaves'
   /**
-   * Most that one caller holds while others come, that is within `COMPANY_MS` of another's entry. For work that uses processors of
+   * Most that one caller holds while others come (`OTHERS_MS`). For work that uses processors of
    * which there are fewer than places: beyond those, more at a time is not quicker and slows what others do. Default: its share.
    */
-  readonly shareInCompany?: number
+  readonly shareBesideOthers?: number
   /** Most entries of one caller, inside and waiting. Default: no limit. */
   readonly maxOfCaller?: number
   /** Longest wait of an entry. Default: no limit. */
@@ -55,8 +55,8 @@ export interface FairQueue {
   enter(caller: string, entry?: Pick<Entry, 'weight'>): (() => void) | null
 }
 
-/** Milliseconds after an entry of one caller in which the others have company. */
-const COMPANY_MS = 1_000
+/** Others come while the last entry of another caller is at most so many milliseconds old. */
+const OTHERS_MS = 1_000
 
 interface Waiting {
   readonly caller: string
@@ -71,7 +71,7 @@ interface Waiting {
 
 export function createFairQueue(options: FairQueueOptions): FairQueue {
   const { places, maxOfCaller = Number.POSITIVE_INFINITY, maxWaitMs, refusal = unavailable } = options
-  const { share = Math.max(1, places - 1), shareInCompany, now = () => performance.now() } = options
+  const { share = Math.max(1, places - 1), shareBesideOthers, now = () => performance.now() } = options
   const held = new Amounts()
   const entries = new Amounts()
   const line = new FairLine<Waiting>((caller) => held.of(caller))
@@ -87,12 +87,12 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     newest = { caller, at: now() }
   }
 
-  const hasCompany = (caller: string) => now() - (newest.caller === caller ? other : newest).at < COMPANY_MS
+  const hasOthers = (caller: string) => now() - (newest.caller === caller ? other : newest).at < OTHERS_MS
   const hasRoom = (weight: number) => taken === 0 || taken + weight <= places
   const isWithinShare = (caller: string, weight: number) => {
     const own = held.of(caller)
     if (own === 0) return true
-    if (shareInCompany !== undefined && own + weight > shareInCompany && hasCompany(caller)) return false
+    if (shareBesideOthers !== undefined && own + weight > shareBesideOthers && hasOthers(caller)) return false
     return own + weight <= (share === 'asMuchAsItLeaves' ? places - taken - weight : share)
   }
 
