@@ -1,10 +1,13 @@
 /**
  * Search over HTTP among 10⁶ passages, with rules of access: half of the recordings are in private folders. A neighbour has a tenth as many passages with the same words.
+ * Each passage has the vector of one of the sentences below, so that "other words", which no passage has, are found by meaning.
  *
  * Compared in the same run with the bare statement that reads the newest matches from the index without rank, access and marks, and with
  * `ilike` over the texts of messages.
  */
+import { createTextWorkHere } from '../src/analyze/text-work.ts'
 import { connect, type Sql } from '../src/platform/db/pool.ts'
+import { meaningsOf } from '../src/search/meaning.ts'
 import { marked } from '../src/search/query.rules.ts'
 import { openEnvironment, startService } from './support/environment.ts'
 import { createTenant, type Tenant } from './support/ingestion.ts'
@@ -34,7 +37,36 @@ const SETS: Readonly<Record<string, () => string>> = {
   'a or b': () => `${between(500, 3_000)} or ${between(500, 3_000)}`,
   'beginning of a word': () => between(500, 3_000).slice(0, 5),
   'typing error': () => between(500, 3_000).replace('qx', 'xq'),
+  'other words': () => `${anyOf(THINGS)} ${anyOf(OTHER_WORDS)}`,
 }
+
+const THINGS = [
+  'invoice',
+  'password',
+  'export',
+  'dashboard',
+  'subscription',
+  'delivery',
+  'refund',
+  'calendar',
+  'report',
+  'account',
+]
+const SENTENCES = THINGS.flatMap((thing) => [
+  `The ${thing} does not work since yesterday`,
+  `Where can I find my ${thing}?`,
+  `Thank you, the ${thing} is great now`,
+  `Please cancel the ${thing}`,
+  `I was charged twice for the ${thing}`,
+  `It would help to have the ${thing} in dark mode`,
+])
+const OTHER_WORDS = [
+  'is broken again',
+  'cannot be seen anywhere',
+  'took money from my card',
+  'should be stopped',
+] as const
+const anyOf = <T>(values: readonly T[]): T => values[Math.floor(Math.random() * values.length)] as T
 
 /** Measures each kind of query and prints a table. */
 export async function benchSearch(): Promise<void> {
@@ -151,8 +183,22 @@ async function load(sql: Sql, { organizationId, applicationId }: Tenant, amount:
   await sql`
     insert into search_configuration (organization_id, configuration) values (${organizationId}, 'english'), (${organizationId}, 'simple')
     on conflict do nothing`
+  await loadVectors(sql, organizationId)
   await sql.unsafe(words?.definition ?? '')
   await sql`drop table bench_text, bench_subject`
+}
+
+async function loadVectors(sql: Sql, organizationId: string): Promise<void> {
+  const meanings = [
+    ...(await meaningsOf(createTextWorkHere(), SENTENCES, new AbortController().signal)).values(),
+  ]
+  await sql`
+    insert into search_vector (passage_id, organization_id, cell, vector)
+    select p.id, p.organization_id, m.cell, decode(m.vector, 'base64')
+    from search_passage p
+    join unnest(${meanings.map(({ cell }) => cell)}::smallint[], ${meanings.map(({ vector }) => vector)}::text[])
+      with ordinality as m (cell, vector, n) on m.n = 1 + p.id % ${meanings.length}::int
+    where p.organization_id = ${organizationId}`
 }
 
 async function loadFeedback(sql: Sql, organizationId: string, amount: number): Promise<void> {
