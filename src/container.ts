@@ -100,7 +100,7 @@ export function createContainer(
   const sql = shareFairly(pool, {
     places: config.databasePoolSize,
     share: 'asMuchAsItLeaves',
-    shareBesideOthers: Math.max(1, Math.floor(config.databasePoolSize / 5)),
+    shareBesideOthers: Math.max(2, Math.floor(config.databasePoolSize / 5)),
     maxOfCaller: MAX_TRANSACTIONS,
     maxWaitMs: MAX_WAIT_MS,
     refusal: objectBusy,

@@ -7,6 +7,7 @@ import {
   type Entry,
   type FairQueueOptions,
 } from '../../src/platform/concurrency/fair-queue.ts'
+import { eventually } from '../support/eventually.ts'
 
 /** A queue whose work the test ends. */
 function queueOf(options: FairQueueOptions) {
@@ -83,6 +84,19 @@ describe('a fair queue', () => {
     now += 1_000
     await end('a5')
     expect(names()).toEqual(['a6', 'a7', 'a8', 'a9', 'a10'])
+  })
+
+  test('what has been inside for long leaves the smaller share to what came later', async () => {
+    const { run, names } = queueOf({
+      places: 10,
+      share: 'asMuchAsItLeaves',
+      shareBesideOthers: 2,
+      now: () => 0,
+    })
+    void run('b', 'b1')
+    for (const name of ['a1', 'a2', 'a3']) void run('a', name)
+    expect(names()).toEqual(['b1', 'a1', 'a2'])
+    await eventually(() => names().includes('a3'))
   })
 
   test('work with the same key runs one at a time in order, and takes no place while it waits', async () => {

@@ -28,8 +28,8 @@ export interface FairQueueOptions {
    */
   readonly share?: number | 'asMuchAsItLeaves'
   /**
-   * Most that one caller holds while others come (`OTHERS_MS`). For work that uses processors of
-   * which there are fewer than places: beyond those, more at a time is not quicker and slows what others do. Default: its share.
+   * Most that one caller holds, while others come, of work that began lately: what takes longer mostly waits for a lock. For work that
+   * uses processors, of which there are fewer than places: more at a time is not quicker, and slows what others do. Default: its share.
    */
   readonly shareBesideOthers?: number
   /** Most entries of one caller, inside and waiting. Default: no limit. */
@@ -57,6 +57,8 @@ export interface FairQueue {
 
 /** Others come while the last entry of another caller is at most so many milliseconds old. */
 const OTHERS_MS = 1_000
+/** Work began lately. */
+const LATELY_MS = 500
 
 interface Waiting {
   readonly caller: string
@@ -71,8 +73,14 @@ interface Waiting {
 
 export function createFairQueue(options: FairQueueOptions): FairQueue {
   const { places, maxOfCaller = Number.POSITIVE_INFINITY, maxWaitMs, refusal = unavailable } = options
-  const { share = Math.max(1, places - 1), shareBesideOthers, now = () => performance.now() } = options
+  const {
+    share = Math.max(1, places - 1),
+    shareBesideOthers = Number.POSITIVE_INFINITY,
+    now = () => performance.now(),
+  } = options
   const held = new Amounts()
+  /** Of what is held, what began lately. */
+  const young = new Amounts()
   const entries = new Amounts()
   const line = new FairLine<Waiting>((caller) => held.of(caller))
   /** By key that is in the line or inside: what waits behind it. */
@@ -92,7 +100,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
   const isWithinShare = (caller: string, weight: number) => {
     const own = held.of(caller)
     if (own === 0) return true
-    if (shareBesideOthers !== undefined && own + weight > shareBesideOthers && hasOthers(caller)) return false
+    if (young.of(caller) + weight > shareBesideOthers && hasOthers(caller)) return false
     return own + weight <= (share === 'asMuchAsItLeaves' ? places - taken - weight : share)
   }
 
@@ -116,7 +124,19 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
   async function follow(waiting: Waiting): Promise<void> {
     const { caller, weight } = waiting
     hold(caller, weight)
+    young.add(caller, weight)
+    let isYoung = true
+    const age = () => {
+      if (isYoung) young.add(caller, -weight)
+      isYoung = false
+    }
+    const timer = setTimeout(() => {
+      age()
+      start()
+    }, LATELY_MS)
     await waiting.begin()
+    clearTimeout(timer)
+    age()
     hold(caller, -weight)
     entries.add(caller, -1)
     passKey(waiting)
