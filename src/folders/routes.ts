@@ -63,8 +63,9 @@ const createFolder = (folders: Folders) =>
     example: { name: 'Customer interviews', shared: true },
     success: { status: 201, description: 'The folder', schema: Folder },
     errors: ['user_required'],
-    async handler({ principal, body }) {
-      const row = await folders.create(principal, await body())
+    async handler(call) {
+      const also = recorded(call, 'folder.created', ({ id }: FolderRow) => id)
+      const row = await folders.create(call.principal, await call.body(), also)
       return created(`${FOLDERS}/${row.id}`, folder(row))
     },
   })
@@ -106,8 +107,10 @@ const renameFolder = (folders: Folders) =>
     example: { name: 'Customer interviews 2026' },
     success: { status: 200, description: 'The renamed folder', schema: Folder },
     errors: ['folder_not_found'],
-    async handler({ principal, id, body }) {
-      return ok(folder(await folders.rename(principal, id('folderId', 'folder_not_found'), body)))
+    async handler(call) {
+      const id = call.id('folderId', 'folder_not_found')
+      const also = recorded(call, 'folder.updated', () => id)
+      return ok(folder(await folders.rename(call.principal, id, call.body, also)))
     },
   })
 

@@ -4,7 +4,7 @@
  * A folder that the caller may not see answers 404, never 403.
  */
 import type { Deps } from '../container.ts'
-import type { Alongside } from '../platform/db/alongside.ts'
+import { type Alongside, together } from '../platform/db/alongside.ts'
 import type { TimeSlice } from '../platform/db/keyset.ts'
 import type { Query } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
@@ -23,10 +23,15 @@ export type FoldersDeps = Pick<Deps, 'sql' | 'reads' | 'newId'>
 export function createFolders({ sql, reads, newId }: FoldersDeps) {
   return {
     /** @throws AppError 400; 403 `user_required` if an API key asks for a private folder */
-    async create(viewer: store.Viewer, { name, shared = true }: CreateFolder): Promise<store.FolderRow> {
+    async create(
+      viewer: store.Viewer,
+      { name, shared = true }: CreateFolder,
+      also?: Alongside<store.FolderRow>,
+    ): Promise<store.FolderRow> {
       const ownerUserId = shared ? null : ownerOf(viewer)
       const { organizationId } = viewer
-      return store.insertFolder(sql, { id: newId(), organizationId, ownerUserId, name: nameOf('name', name) })
+      const row = { id: newId(), organizationId, ownerUserId, name: nameOf('name', name) }
+      return together(sql, also, (query) => store.insertFolder(query, row))
     },
 
     /** @throws AppError 404 */
@@ -39,10 +44,15 @@ export function createFolders({ sql, reads, newId }: FoldersDeps) {
       viewer: store.Viewer,
       id: string,
       readName: () => Promise<{ readonly name: string }>,
+      also?: Alongside<store.FolderRow>,
     ): Promise<store.FolderRow> {
       if ((await store.findFolder(sql, viewer, id)) === undefined) noFolder(id)
-      const { name } = await readName()
-      return (await store.renameFolder(sql, viewer, id, nameOf('name', name))) ?? noFolder(id)
+      const name = nameOf('name', (await readName()).name)
+      return together(
+        sql,
+        also,
+        async (query) => (await store.renameFolder(query, viewer, id, name)) ?? noFolder(id),
+      )
     },
 
     /** Deletes an empty folder, so that no recording becomes visible. @throws AppError 404; 409 `not_empty` */

@@ -1,8 +1,9 @@
 /** REST operations on meeting joins. */
+import { recorded } from '../audit/change.ts'
 import { created, type Operation, ok, operation } from '../http/operation.ts'
 import { uuidOf } from '../http/parameters.ts'
 import { JoinMeeting, LeftMeeting, MAX_JOIN_BYTES, MeetingJoin } from './model.ts'
-import type { Meetings } from './service.ts'
+import type { Joined, Meetings } from './service.ts'
 
 const RECORDINGS = '/v3/rest/recordings'
 const JOINS = `${RECORDINGS}/meeting-joins`
@@ -42,8 +43,9 @@ const joinMeeting = (meetings: Meetings) =>
       'folder_not_found',
       'recorder_unavailable',
     ],
-    async handler({ principal, body }) {
-      const joined = await meetings.join(principal, body)
+    async handler(call) {
+      const also = recorded(call, 'recording.created', ({ recordingId }: Joined) => recordingId)
+      const joined = await meetings.join(call.principal, call.body, also)
       return created(`${RECORDINGS}/${joined.recordingId}`, joined)
     },
   })
@@ -63,8 +65,10 @@ const leaveMeeting = (meetings: Meetings) =>
     role: 'analyst',
     success: { status: 200, description: 'The meeting as it is now', schema: LeftMeeting },
     errors: ['recording_not_found', 'meeting_join_not_found'],
-    async handler({ principal, id }) {
-      const join = await meetings.leave(principal, id('recordingId', 'recording_not_found'))
+    async handler(call) {
+      const id = call.id('recordingId', 'recording_not_found')
+      const also = recorded(call, 'recording.meeting_left', () => id)
+      const join = await meetings.leave(call.principal, id, also)
       const { platform, status, joinedAt, endedAt, recordingId } = join
       return ok({ id: join.id, recordingId, meeting: { platform, status, joinedAt, endedAt } })
     },

@@ -11,6 +11,7 @@ import type { Folders, Viewer } from '../folders/service.ts'
 import type { UserPrincipal } from '../identity/authentication.ts'
 import type { Organization } from '../identity/service.ts'
 import { meetingMessages } from '../messages/meeting.ts'
+import type { Alongside } from '../platform/db/alongside.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Recordings } from '../recordings/service.ts'
@@ -47,20 +48,26 @@ export function createMeetings(deps: MeetingsDeps) {
   const seal = createLinkSeal(config)
   return {
     /**
-     * Has the recorder join the meeting. If a recording of the meeting is active, returns that one and changes nothing.
+     * Has the recorder join the meeting. If a recording of the meeting is active, returns that one and changes nothing, and `also` does not run.
      * @throws AppError 401 `recording_not_permitted`; errors of `readBody`; 400 `unsupported_meeting_url`; 503 `recorder_unavailable`;
      * 404 `folder_not_found`
      */
-    async join(user: UserPrincipal, readBody: () => Promise<JoinMeeting>): Promise<Joined> {
+    async join(
+      user: UserPrincipal,
+      readBody: () => Promise<JoinMeeting>,
+      also?: Alongside<Joined>,
+    ): Promise<Joined> {
       await assertPermitted(deps, user.organizationId)
       const draft = draftOf(await readBody(), clock.now())
       assertConfigured(deps.recorder)
       assertSupported(draft.address, deps.recorder)
       const id = newId()
       const made = { id, recordingId: newId(), sealedUrl: await seal.seal(draft.address.url, id) }
-      const joined = await transactionWithOutbox(deps, (tx, outbox) =>
-        write(deps, { tx, outbox, user }, made, draft),
-      )
+      const joined = await transactionWithOutbox(deps, async (tx, outbox) => {
+        const written = await write(deps, { tx, outbox, user }, made, draft)
+        if (written.created) await also?.(tx, written)
+        return written
+      })
       const { platform } = draft.address
       if (joined.created) countStatus(deps.metrics, platform, draft.joinAt === null ? 'joining' : 'scheduled')
       log.info({ ...joined, organizationId: user.organizationId, platform }, 'meeting join')
@@ -68,12 +75,14 @@ export function createMeetings(deps: MeetingsDeps) {
     },
 
     /**
-     * Makes the recorder leave. A meeting that is over, or that the bot is leaving, stays as it is.
+     * Makes the recorder leave. A meeting that is over, or that the bot is leaving, stays as it is, and `also` does not run.
      * @throws AppError 404 `recording_not_found`, `meeting_join_not_found`
      */
-    async leave(viewer: Viewer, recordingId: string): Promise<store.JoinRow> {
+    async leave(viewer: Viewer, recordingId: string, also?: Alongside): Promise<store.JoinRow> {
       await folders.assertVisible(sql, viewer, recordingId)
-      return transactionWithOutbox(deps, (tx, outbox) => requestLeave(deps, tx, outbox, viewer, recordingId))
+      return transactionWithOutbox(deps, (tx, outbox) =>
+        requestLeave(deps, { tx, outbox, also }, viewer, recordingId),
+      )
     },
   }
 }
@@ -132,8 +141,7 @@ async function write(
 
 async function requestLeave(
   { config, folders, metrics }: MeetingsDeps,
-  tx: Tx,
-  outbox: Outbox,
+  { tx, outbox, also }: Omit<Writing, 'user'> & { readonly also: Alongside | undefined },
   viewer: Viewer,
   recordingId: string,
 ): Promise<store.JoinRow> {
@@ -150,5 +158,6 @@ async function requestLeave(
   if (left.status !== join.status) countStatus(metrics, join.platform, left.status)
   if (isActive(left.status))
     await outbox.send([meetingMessages.message(join.id, 'check', { organizationId })])
+  await also?.(tx, left)
   return { ...join, ...left }
 }

@@ -1,8 +1,10 @@
 /** Operations on projects and on their agent sessions. */
 import { Type } from '@sinclair/typebox'
+import { recorded } from '../audit/change.ts'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, pageOf, toPage } from '../http/paging.ts'
 import { uuidOf } from '../http/parameters.ts'
+import { projectCreated, sessionAdded } from './audit.ts'
 import {
   Associate,
   Association,
@@ -79,8 +81,12 @@ const createProject = (projects: Projects) =>
       externalKey: 'github.com/example/checkout',
     },
     success: { status: 201, description: 'The project', schema: Project },
-    async handler({ principal, body }) {
-      const row = await projects.create(principal.organizationId, await body())
+    async handler(call) {
+      const row = await projects.create(
+        call.principal.organizationId,
+        await call.body(),
+        projectCreated(call),
+      )
       return created(`${PROJECTS}/${row.publicId}`, project(row))
     },
   })
@@ -121,9 +127,10 @@ const changeProject = (projects: Projects) =>
     example: { name: 'Checkout 2026' },
     success: { status: 200, description: 'The changed project', schema: Project },
     errors: ['project_not_found'],
-    async handler({ principal, id, body }) {
-      const publicId = id('publicId', 'project_not_found')
-      return ok(project(await projects.change(principal.organizationId, publicId, body)))
+    async handler(call) {
+      const publicId = call.id('publicId', 'project_not_found')
+      const also = recorded(call, 'project.updated', () => publicId)
+      return ok(project(await projects.change(call.principal.organizationId, publicId, call.body, also)))
     },
   })
 
@@ -140,8 +147,13 @@ const deleteProject = (projects: Projects) =>
     role: 'analyst',
     success: { status: 204, description: 'The project is deleted' },
     errors: ['project_not_found'],
-    async handler({ principal, id }) {
-      await projects.remove(principal.organizationId, id('publicId', 'project_not_found'))
+    async handler(call) {
+      const publicId = call.id('publicId', 'project_not_found')
+      await projects.remove(
+        call.principal.organizationId,
+        publicId,
+        recorded(call, 'project.deleted', () => publicId),
+      )
       return noContent()
     },
   })
@@ -188,11 +200,14 @@ const associateSession = (projects: Projects) =>
     example: { sessionId: '01890a5d-ac96-774b-bcce-b302099a8057' },
     success: { status: 200, description: 'The session belongs to the project', schema: Association },
     errors: ['project_not_found', 'coding_session_not_found'],
-    async handler({ principal, id, body }) {
-      const publicId = id('publicId', 'project_not_found')
+    async handler(call) {
+      const { principal } = call
+      const publicId = call.id('publicId', 'project_not_found')
       await projects.get(principal.organizationId, publicId)
-      const { sessionId } = await body()
-      return ok(await projects.associate(principal, publicId, sessionId))
+      const { sessionId } = await call.body()
+      return ok(
+        await projects.associate(principal, publicId, sessionId, sessionAdded(call, publicId, sessionId)),
+      )
     },
   })
 
@@ -209,10 +224,18 @@ const dissociateSession = (projects: Projects) =>
     role: 'analyst',
     success: { status: 204, description: 'The session does not belong to the project' },
     errors: ['project_not_found', 'coding_session_not_found'],
-    async handler({ principal, id }) {
-      const publicId = id('publicId', 'project_not_found')
+    async handler(call) {
+      const { principal } = call
+      const publicId = call.id('publicId', 'project_not_found')
       await projects.get(principal.organizationId, publicId)
-      await projects.dissociate(principal, publicId, id('codingSessionId', 'coding_session_not_found'))
+      const sessionId = call.id('codingSessionId', 'coding_session_not_found')
+      const also = recorded(
+        call,
+        'project.session_removed',
+        () => publicId,
+        () => ({ sessionId }),
+      )
+      await projects.dissociate(principal, publicId, sessionId, also)
       return noContent()
     },
   })

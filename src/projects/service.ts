@@ -6,6 +6,7 @@
  */
 
 import type { CodingSessions, Viewer } from '../coding-sessions/service.ts'
+import { type Alongside, together } from '../platform/db/alongside.ts'
 import { withinReach } from '../platform/db/bounded-scan.ts'
 import type { Position, TimeSlice } from '../platform/db/keyset.ts'
 import type { Query, Sql } from '../platform/db/pool.ts'
@@ -33,13 +34,17 @@ export function createProjects({ sql, reads, newId, codingSessions }: ProjectsDe
   }
 
   return {
-    /** The same `externalKey` is the same project: it is answered unchanged. @throws AppError 400 */
-    async create(organizationId: string, input: CreateProject): Promise<store.ProjectRow> {
+    /** The same `externalKey` is the same project: it is answered unchanged, and `also` does not run. @throws AppError 400 */
+    async create(
+      organizationId: string,
+      input: CreateProject,
+      also?: Alongside<store.ProjectRow>,
+    ): Promise<store.ProjectRow> {
       const { name, description, externalKey } = draftOf(input)
       // A project that is deleted between the two statements is created after all.
       for (let attempt = 0; attempt < 3; attempt++) {
         const row = { id: newId(), organizationId, name, description, externalKey }
-        const created = await store.insertProject(sql, row)
+        const created = await together(sql, onlyIfChanged(also), (query) => store.insertProject(query, row))
         if (created !== undefined) return created
         const [known] = await store.projectsWithKey(sql, organizationId, externalKey ?? '')
         if (known !== undefined) return known
@@ -64,17 +69,23 @@ export function createProjects({ sql, reads, newId, codingSessions }: ProjectsDe
       organizationId: string,
       id: string,
       readChange: () => Promise<ChangeProject>,
+      also?: Alongside<store.ProjectRow>,
     ): Promise<store.ProjectRow> {
       if ((await store.findProject(sql, organizationId, id)) === undefined) noProject()
       const { name, description } = await readChange()
       const change = { name: name === undefined ? undefined : nameOf('name', name), description }
-      return (await store.updateProject(sql, organizationId, id, change)) ?? noProject()
+      return together(
+        sql,
+        also,
+        async (query) => (await store.updateProject(query, organizationId, id, change)) ?? noProject(),
+      )
     },
 
     /** Its sessions stay. @throws AppError 404 `project_not_found` */
-    async remove(organizationId: string, id: string): Promise<void> {
-      if (!(await store.deleteProject(sql, organizationId, id))) noProject()
-    },
+    remove: (organizationId: string, id: string, also?: Alongside): Promise<void> =>
+      together(sql, also, async (query) => {
+        if (!(await store.deleteProject(query, organizationId, id))) noProject()
+      }),
 
     /** @throws AppError 404 as `associate` does */
     async assertAssociable(viewer: Viewer, projectId: string, sessionId: string): Promise<void> {
@@ -82,21 +93,30 @@ export function createProjects({ sql, reads, newId, codingSessions }: ProjectsDe
       await assertTarget(reads, visibleSession(reads, viewer), { organizationId, projectId, sessionId })
     },
 
-    /** Idempotent. @throws AppError 404 `project_not_found`, `coding_session_not_found` */
-    async associate(viewer: Viewer, projectId: string, sessionId: string): Promise<Association> {
+    /** Idempotent: `also` runs if it changed something. @throws AppError 404 `project_not_found`, `coding_session_not_found` */
+    async associate(
+      viewer: Viewer,
+      projectId: string,
+      sessionId: string,
+      also?: Alongside,
+    ): Promise<Association> {
       const target = { organizationId: viewer.organizationId, projectId, sessionId }
-      const visible = () => visibleSession(sql, viewer)
-      if (await store.insertAssociation(sql, visible(), target))
-        return { associated: true, alreadyAssociated: false }
-      const { associated } = await assertTarget(sql, visible(), target)
+      const isNew = await together(sql, onlyIfChanged(also), (query) =>
+        store.insertAssociation(query, visibleSession(query, viewer), target),
+      )
+      if (isNew) return { associated: true, alreadyAssociated: false }
+      const { associated } = await assertTarget(sql, visibleSession(sql, viewer), target)
       if (associated) return { associated: true, alreadyAssociated: true }
       throw new AppError('unavailable', 'The project is being changed by others. Try again shortly.')
     },
 
     /** @throws AppError 404 `project_not_found`, `coding_session_not_found` */
-    async dissociate(viewer: Viewer, projectId: string, sessionId: string): Promise<void> {
+    async dissociate(viewer: Viewer, projectId: string, sessionId: string, also?: Alongside): Promise<void> {
       const target = { organizationId: viewer.organizationId, projectId, sessionId }
-      if (await store.deleteAssociation(sql, visibleSession(sql, viewer), target)) return
+      const isGone = await together(sql, onlyIfChanged(also), (query) =>
+        store.deleteAssociation(query, visibleSession(query, viewer), target),
+      )
+      if (isGone) return
       await get(viewer.organizationId, projectId)
       throw noSession()
     },
@@ -113,6 +133,13 @@ export function createProjects({ sql, reads, newId, codingSessions }: ProjectsDe
         store.listSessions(reads, visibleSession(reads, viewer), { organizationId, projectId }, place),
       )
     },
+  }
+}
+
+function onlyIfChanged<T>(also: Alongside<T> | undefined): Alongside<T | undefined | false> | undefined {
+  if (also === undefined) return undefined
+  return async (tx, result) => {
+    if (result !== undefined && result !== false) await also(tx, result)
   }
 }
 

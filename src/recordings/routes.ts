@@ -6,10 +6,11 @@ import { created, noContent, type Operation, ok, operation } from '../http/opera
 import { keyset, positionOf, toPage } from '../http/paging.ts'
 import { moment, uuidOf } from '../http/parameters.ts'
 import { CreateRecording, MAX_CREATE_BYTES, UpdateRecording } from './model.ts'
-import type { Playback, PlaybackUrl, PlayerUrls } from './playback.ts'
+import type { Playback } from './playback.ts'
 import type { Found, Listed } from './read.ts'
 import { Recording, RecordingPage, RecordingQuery } from './resource.model.ts'
-import { analysisOfRecording, awaitedOf, orderOfList } from './rules.ts'
+import { itemOf, resourceOf } from './resource.ts'
+import { orderOfList } from './rules.ts'
 import type { Recordings } from './service.ts'
 import { prepareRecordingWork } from './work.ts'
 
@@ -133,8 +134,10 @@ const createRecording = (recordings: Recordings, playback: Playback) =>
       'metadata_field_not_canonical',
       'metadata_field_duplicate',
     ],
-    async handler({ request, principal, bodyThrough }) {
-      const found = await recordings.create(principal, await bodyThrough(prepareRecordingWork))
+    async handler(call) {
+      const { request, principal } = call
+      const also = recorded(call, 'recording.created', ({ id }: Found) => id)
+      const found = await recordings.create(principal, await call.bodyThrough(prepareRecordingWork), also)
       return created(`${RECORDINGS}/${found.id}`, resourceOf(found, await playback.urlsOf(found, request)))
     },
   })
@@ -193,8 +196,11 @@ const updateRecording = (recordings: Recordings, playback: Playback) =>
       'metadata_field_not_canonical',
       'metadata_field_duplicate',
     ],
-    async handler({ request, principal, id, body }) {
-      const found = await recordings.update(principal, id('recordingId', NOT_FOUND), body)
+    async handler(call) {
+      const { request, principal } = call
+      const id = call.id('recordingId', NOT_FOUND)
+      const also = recorded(call, 'recording.updated', () => id)
+      const found = await recordings.update(principal, id, call.body, also)
       return ok(resourceOf(found, await playback.urlsOf(found, request)))
     },
   })
@@ -220,80 +226,3 @@ const deleteRecording = (recordings: Recordings) =>
       return noContent()
     },
   })
-
-function resourceOf({ metadata, ...row }: Found, urls: PlayerUrls | null) {
-  return {
-    id: row.id,
-    displayName: row.displayName,
-    source: row.source,
-    startedAt: row.startedAt,
-    completedAt: row.completedAt,
-    createdAt: row.createdAt,
-    updatedAt: row.updatedAt,
-    summary: row.summary,
-    folderIds: row.folderIds,
-    asset:
-      row.assetStatus === null
-        ? null
-        : {
-            status: row.assetStatus,
-            url: urls?.url ?? null,
-            urlExpiresAt: urls?.expiresAt ?? null,
-            errorCode: row.assetErrorCode,
-            durationSeconds: row.assetDurationSeconds,
-            isAudio: row.assetIsAudio,
-            contentType: row.assetContentType,
-            fileSize: row.assetFileSize,
-            waveformUrl: urls?.waveformUrl ?? null,
-            posterUrl: urls?.posterUrl ?? null,
-          },
-    transcript: {
-      status: row.transcriptStatus,
-      source: row.transcriptSource,
-      ...awaitedOf(row.transcriptStatus, row.assetStatus),
-    },
-    meeting:
-      row.meetingStatus === null
-        ? null
-        : {
-            platform: row.meetingPlatform,
-            status: row.meetingStatus,
-            joinedAt: row.meetingJoinedAt,
-            endedAt: row.meetingEndedAt,
-          },
-    ...{ outcome: row.outcome, outcomeBasis: row.outcomeBasis, sentiment: row.sentiment },
-    analysis: analysisOfRecording(row),
-    participants: row.participants,
-    record: metadata.canonical,
-    metadata: metadata.all,
-  }
-}
-
-function itemOf(row: Listed, playback: PlaybackUrl | null) {
-  return {
-    id: row.id,
-    display_name: row.displayName,
-    source: row.source,
-    started_at: row.startedAt,
-    completed_at: row.completedAt,
-    asset_url: playback?.url ?? null,
-    asset_duration_seconds: row.assetDurationSeconds,
-    transcript_status: row.transcriptStatus,
-    analysis: analysisOfRecording(row),
-    summary: row.summary,
-    metadata: row.metadata.all.map((record) => ({
-      id: record.id,
-      source_id: record.sourceId,
-      external_entity_name: record.externalEntityName,
-      type: record.type,
-      is_canonical_recording_source: record.isCanonicalRecordingSource,
-      external_id: record.externalId,
-      values: record.values.map(({ fieldId, name, type, value }) => ({
-        field_id: fieldId,
-        name,
-        type,
-        value,
-      })),
-    })),
-  }
-}

@@ -45,13 +45,15 @@ export function createRecordings(deps: RecordingsDeps) {
     /**
      * @throws AppError 400; 404 `folder_not_found`, `person_not_found`; 422 of metadata; 409 `recording_external_id_exists`
      */
-    async create(viewer: Viewer, prepared: PreparedRecording): Promise<Found> {
+    async create(viewer: Viewer, prepared: PreparedRecording, also?: Alongside<Found>): Promise<Found> {
       const draft = { ...prepared, assetUrl: assertAssetUrl(deps, prepared.assetUrl) }
       const id = newId()
       try {
-        const found = await transactionWithOutbox(deps, (tx, outbox) =>
-          write(deps, { tx, outbox, viewer }, id, draft),
-        )
+        const found = await transactionWithOutbox(deps, async (tx, outbox) => {
+          const written = await write(deps, { tx, outbox, viewer }, id, draft)
+          await also?.(tx, written)
+          return written
+        })
         log.info({ organizationId: viewer.organizationId, recordingId: id }, 'recording created')
         return found
       } catch (error) {
@@ -86,14 +88,21 @@ export function createRecordings(deps: RecordingsDeps) {
     /**
      * Calls `readBody` once the recording is known to be visible. @throws AppError 404; errors of `readBody`; 400; 422
      */
-    async update(viewer: Viewer, id: string, readBody: () => Promise<UpdateRecording>): Promise<Found> {
+    async update(
+      viewer: Viewer,
+      id: string,
+      readBody: () => Promise<UpdateRecording>,
+      also?: Alongside<Found>,
+    ): Promise<Found> {
       await folders.assertVisible(sql, viewer, id)
       const change = changeOf(await readBody(), deps.outbound)
       for (;;) {
         try {
-          return await transactionWithOutbox(deps, (tx, outbox) =>
-            applyChange(deps, { tx, outbox, viewer }, id, change),
-          )
+          return await transactionWithOutbox(deps, async (tx, outbox) => {
+            const changed = await applyChange(deps, { tx, outbox, viewer }, id, change)
+            await also?.(tx, changed)
+            return changed
+          })
         } catch (error) {
           if (isTakenMeanwhile(error)) continue
           throw error instanceof DuplicateExternalId ? externalIdExists(error.recordingId) : error

@@ -178,6 +178,18 @@ describe('a meeting join is refused', () => {
     expect((await joinMeeting(client, { joinUrl })).created).toBe(true)
   })
 
+  test('and joining it are in the audit log, each once', async () => {
+    const joinUrl = newMeeting()
+    const { recordingId } = await joinMeeting(client, { joinUrl })
+    await joinMeeting(client, { joinUrl })
+    for (let time = 0; time < 2; time++) await client.delete(`${JOINS}/${recordingId}`)
+    const { data } = (await client.get(`/v3/rest/audit?objectId=${recordingId}`)).body
+    expect(data.map(({ action }: { action: string }) => action)).toEqual([
+      'recording.meeting_left',
+      'recording.created',
+    ])
+  })
+
   test('for an API key: 403, before the body is looked at', async () => {
     const answer = await server.as({ apiKey: tenant.apiKey }).post(JOINS, {})
     expect([answer.status, answer.body.code]).toEqual([403, 'user_required'])

@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { MAX_NAME } from '../../platform/validation/names.ts'
 import { oneOf, orNull, text, trimmedText, uuid } from '../../platform/validation/schema.ts'
+import { projectCreated, sessionAdded } from '../../projects/audit.ts'
 import { MAX_DESCRIPTION, MAX_EXTERNAL_KEY } from '../../projects/model.ts'
 import type { ProjectRow, Projects, SessionRow } from '../../projects/service.ts'
 import { approvalMember } from './approved.ts'
@@ -53,11 +54,13 @@ const createProject = (projects: Projects) =>
       { additionalProperties: false },
     ),
     output: Type.Object(createdMembers),
-    async prepare({ organizationId }, input) {
+    async prepare(principal, input) {
+      const { organizationId } = principal
       projects.check(input)
       return {
         question: `Create the project ${quoted(input.name)} in Earshot?`,
-        run: async () => createdProject(await projects.create(organizationId, input)),
+        run: async () =>
+          createdProject(await projects.create(organizationId, input, projectCreated({ principal }))),
       }
     },
   })
@@ -88,7 +91,13 @@ const associateSession = (projects: Projects) =>
       const { name } = await projects.get(principal.organizationId, input.publicId)
       return {
         question: `Add the agent session ${input.sessionId} to the project ${quoted(name)} in Earshot?`,
-        run: () => projects.associate(principal, input.publicId, input.sessionId),
+        run: () =>
+          projects.associate(
+            principal,
+            input.publicId,
+            input.sessionId,
+            sessionAdded({ principal }, input.publicId, input.sessionId),
+          ),
       }
     },
   })
