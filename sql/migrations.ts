@@ -86,6 +86,7 @@ import eventOrigins from './migrations/0123_event_origins.sql' with { type: 'tex
 import webhookMailboxOrganization from './migrations/0127_webhook_mailbox_organization.sql' with {
   type: 'text',
 }
+import feedbackByTime from './migrations/0128_feedback_by_time.sql' with { type: 'text' }
 import organizationErasure from './migrations/0130_organization_erasure.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -171,5 +172,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 120, name: 'validated_coverage', source: validatedCoverage },
   { number: 123, name: 'event_origins', source: eventOrigins },
   { number: 127, name: 'webhook_mailbox_organization', source: webhookMailboxOrganization },
+  { number: 128, name: 'feedback_by_time', source: feedbackByTime },
   { number: 130, name: 'organization_erasure', source: organizationErasure },
 ]

@@ -7,6 +7,7 @@ import { keyset, positionOf, toPage } from '../http/paging.ts'
 import { integerId, integerIdOf, moment } from '../http/parameters.ts'
 import { createUnknownMembers } from '../platform/validation/unknown-members.ts'
 import {
+  AllRecordsQuery,
   CreatedRecord,
   CreateRecord,
   FeedbackRecord,
@@ -26,10 +27,17 @@ const recordOrders = {
   createdMoment: keyset('feedback-records', ['moment', 'integer']),
   displayMoment: keyset('feedback-records-by-display', ['moment', 'integer']),
 }
+const ofAllSources = keyset('all-feedback-records', ['moment', 'integer'])
 
-/** Everything under `/v3/rest/feedback-sources/{feedbackSourceId}/records`. */
+/** Everything under `/v3/rest/feedback-sources/{feedbackSourceId}/records`, and the records of all sources. */
 export function recordOperations(feedback: Feedback): readonly Operation[] {
-  return [createRecord(feedback), listRecords(feedback), getRecord(feedback), deleteRecord(feedback)]
+  return [
+    createRecord(feedback),
+    listAllRecords(feedback),
+    listRecords(feedback),
+    getRecord(feedback),
+    deleteRecord(feedback),
+  ]
 }
 
 const recordIdOf = (param: (name: string) => string) => integerId(param('feedbackRecordId'), NO_RECORD)
@@ -77,6 +85,29 @@ const createRecord = (feedback: Feedback) =>
       })
       const location = `${SOURCES}/${row.sourceId}/records/${row.id}`
       return created(location, { ...createdResource(row), ...(ignored.length === 0 ? {} : { ignored }) })
+    },
+  })
+
+const listAllRecords = (feedback: Feedback) =>
+  operation({
+    id: 'listAllFeedbackRecords',
+    method: 'GET',
+    path: '/v3/rest/feedback-records',
+    tag: TAG,
+    summary: 'List the records of all feedback sources',
+    description: 'Lists records with their fields, the newest `display_ts` first. By `page` or by `cursor`.',
+    access: 'organizationOrUser',
+    role: 'viewer',
+    reads: { action: 'feedback_record.listed' },
+    query: AllRecordsQuery,
+    success: { status: 200, description: 'A page of records', schema: RecordPage },
+    async handler({ principal, query }) {
+      const { since, until, ...place } = query()
+      const filter = { since: moment('since', since), until: moment('until', until) }
+      const position = positionOf(ofAllSources, place)
+      const rows = await feedback.listAll(principal.organizationId, filter, position)
+      const next = (row: RecordRow) => ofAllSources.encode([row.displayMoment, row.id])
+      return ok({ ...toPage(rows, position.limit, next, recordResource), page: position.page })
     },
   })
 

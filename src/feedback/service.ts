@@ -128,6 +128,13 @@ export function createFeedback(deps: FeedbackDeps) {
       )
     },
 
+    /** Of all sources, newest first, with one row more than the limit. */
+    listAll: (
+      organizationId: string,
+      filter: Pick<RecordFilter, 'since' | 'until'>,
+      position: store.TimePosition,
+    ) => withinReach(position, (place) => store.listRecordsByTime(reads, organizationId, filter, place)),
+
     /** `readQuery` is called after the source was found. @throws AppError 404; errors of `readQuery` */
     async listRecords<T extends { readonly filter: RecordFilter; readonly position: store.TimePosition }>(
       organizationId: string,

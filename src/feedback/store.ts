@@ -187,6 +187,25 @@ export async function findRecord(
   return row
 }
 
+/** Of all sources, newest first by the time that people see, with one row more than the limit. */
+export function listRecordsByTime(
+  query: Query,
+  organizationId: string,
+  { since, until }: Pick<RecordFilter, 'since' | 'until'>,
+  { after, offset, limit }: TimePosition,
+) {
+  return query<RecordRow[]>`
+    select ${recordColumns(query)}
+    from feedback_record
+    where organization_id = ${organizationId}
+      ${since === undefined ? query`` : query`and display_ts >= ${since}::text::timestamptz`}
+      ${until === undefined ? query`` : query`and display_ts < ${until}::text::timestamptz`}
+      ${behind(query, 'display_ts', 'id', after)}
+    order by display_ts desc, id desc
+    limit ${limit + 1}
+    offset ${offset}`
+}
+
 /** In the order of `orderOfRecords`, with one row more than the limit. */
 export function listRecords(
   query: Query,

@@ -349,3 +349,30 @@ describe('GET records', () => {
     expect((await key.get(`/v3/rest/people?cursor=${next_cursor}`)).status).toBe(400)
   })
 })
+
+describe('GET /v3/rest/feedback-records', () => {
+  test('has the records of all sources by time, page by page, and none of another organization', async () => {
+    const own = server.as(await server.createTenant())
+    const [desk, survey] = [await createSource(own), await createSource(own)]
+    const at = (minute: number) => `2026-01-02T09:0${minute}:00.000Z`
+    const ids: number[] = []
+    for (const [n, source] of [desk, survey, desk, survey, desk].entries())
+      ids.push((await createRecord(own, source, { display_ts: at(n) })).id)
+    await createRecord(key, sourceId, { display_ts: at(3) })
+    const seen: number[] = []
+    for (let cursor = ''; ; ) {
+      const { status, body } = await own.get(`/v3/rest/feedback-records?limit=2${cursor}`)
+      expect(status).toBe(200)
+      seen.push(...body.data.map(({ id }: { id: number }) => id))
+      if (!body.has_more) break
+      cursor = `&cursor=${body.next_cursor}`
+    }
+    expect(seen).toEqual(ids.toReversed())
+    const { body } = await own.get(`/v3/rest/feedback-records?since=${at(1)}&until=${at(3)}`)
+    expect(body.data).toMatchObject([
+      { id: ids[2], feedback_source_id: desk, analysis: { state: 'waiting' } },
+      { id: ids[1], feedback_source_id: survey, fields: [field()] },
+    ])
+    expect((await own.get('/v3/rest/feedback-records?source=1')).body.code).toBe('unknown_member')
+  })
+})

@@ -96,6 +96,11 @@ function keyListsOf(owner: BurstOwner): Lists {
     '/v3/rest/metadata/sources': ['', 'page=3'],
     [`/v3/rest/metadata/sources/${owner.metadataSourceId}/fields`]: [''],
     '/v3/rest/feedback-sources': ['', `cursor=${numberCursor('feedback-sources')}`],
+    '/v3/rest/feedback-records': [
+      '',
+      `cursor=${numberCursor('all-feedback-records')}`,
+      hour('since', 'until'),
+    ],
     [`/v3/rest/feedback-sources/${owner.feedbackSourceId}/records`]: [
       '',
       `cursor=${numberCursor('feedback-records')}`,
