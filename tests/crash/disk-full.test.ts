@@ -47,7 +47,7 @@ test.skipIf(disk === null)(
     await expectKept(dataDir, accepted)
     await service.kill()
   },
-  240_000,
+  540_000,
 )
 
 /** Several clients send requests, each once and for its own session, until `isOver` returns true for a response. */
@@ -108,9 +108,13 @@ async function expectKept(dataDir: string, accepted: ReadonlySet<string>): Promi
     const stored = new Map(rows.map(({ id, events }) => [id, events]))
     expect([...accepted].filter((id) => stored.get(id) !== 1)).toEqual([])
     await eventually(
-      async () => (await sql`select from actor_message where key not like 'themes:%' limit 1`).length === 0,
+      async () => {
+        const waiting = await sql`
+          select key, type, attempts from actor_message where key not like 'themes:%' limit 3`
+        if (waiting.length > 0) throw new Error(`still waiting: ${JSON.stringify(waiting)}`)
+      },
       // Turns that met the full disk wait for some time before they are tried again.
-      { deadlineMs: 150_000 },
+      { deadlineMs: 400_000 },
     )
     expect([...(await sql`select * from actor_dead_letter`)]).toEqual([])
   } finally {
