@@ -16,8 +16,14 @@ export function wordsOf(content: unknown, depth = 0): string {
     const parts = depth < MAX_DEPTH ? partsIn(content) : null
     return parts === null ? content : wordsOf(parts, depth + 1)
   }
-  if (Array.isArray(content)) return joined(content.map((part) => wordsOf(part, depth)))
+  if (Array.isArray(content)) return joined(content.map((part) => listedWords(part, depth)))
   return isMembers(content) ? partWords(content, depth) : ''
+}
+
+/** No framework puts lists into lists. Endless ones would overflow the stack. */
+function listedWords(part: unknown, depth: number): string {
+  if (!Array.isArray(part)) return wordsOf(part, depth)
+  return depth < MAX_DEPTH ? wordsOf(part, depth + 1) : ''
 }
 
 const joined = (texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n')

@@ -52,6 +52,22 @@ const TEXTS_OF: Readonly<Record<Speaker, readonly string[]>> = {
 }
 const MAX_DEPTH = 12
 
+/** Reads for one speaker. */
+interface Reader {
+  readonly role: Speaker
+  /** For histories, which are inputs. */
+  readonly ofUser: Reader
+  /** By depth, what each object was found to hold: the members of one object are tried in several ways, and theirs again. */
+  readonly found: Map<object, readonly Message[]>[]
+}
+
+function createReader(role: Speaker): Reader {
+  const found: Reader['found'] = []
+  if (role === 'assistant') return { role, ofUser: createReader('user'), found }
+  const reader = { role, found }
+  return Object.assign(reader, { ofUser: reader as Reader })
+}
+
 /**
  * The messages of a recorded input or output. A plain text is one message of `role`. JSON within a text is read, also where its end
  * was cut off. Instructions and tools are among the messages, without their texts.
@@ -62,7 +78,7 @@ export function readMessages(value: unknown, role: Speaker): Message[] {
   if (text !== undefined && text !== value) return readMessages(text, role)
   const read = json === null ? value : json.value
   const messages: Message[] = []
-  collect(read, role, messages, 0)
+  collect(read, createReader(role), messages, 0)
   if (json?.isCut) return [...messages, ...lostIn(messages, role)]
   if (messages.length > 0) return messages
   const guess = guessedWords(read, role)
@@ -86,18 +102,29 @@ function lostIn(messages: readonly Message[], role: Speaker): readonly Message[]
   return last?.role === role ? [] : [{ role, text: CUT, isGuess: true }]
 }
 
-function collect(value: unknown, role: Speaker, into: Message[], depth: number): void {
+function collect(value: unknown, by: Reader, into: Message[], depth: number): void {
   if (depth > MAX_DEPTH) return
   if (typeof value === 'string') {
-    if (value.trim() !== '') into.push({ role, text: wordsOf(value) })
-  } else if (Array.isArray(value)) {
-    collectList(value, role, into, depth)
+    if (value.trim() !== '') into.push({ role: by.role, text: wordsOf(value) })
   } else if (isObject(value)) {
-    collectObject(value as Members, role, into, depth)
+    for (const message of messagesIn(value, by, depth)) into.push(message)
   }
 }
 
-function collectList(list: readonly unknown[], role: Speaker, into: Message[], depth: number): void {
+/** The messages of an object, which is read once. */
+function messagesIn(value: object, by: Reader, depth: number): readonly Message[] {
+  const found = by.found[depth] ?? new Map<object, readonly Message[]>()
+  by.found[depth] = found
+  const known = found.get(value)
+  if (known !== undefined) return known
+  const messages: Message[] = []
+  if (Array.isArray(value)) collectList(value, by, messages, depth)
+  else collectObject(value as Members, by, messages, depth)
+  found.set(value, messages)
+  return messages
+}
+
+function collectList(list: readonly unknown[], by: Reader, into: Message[], depth: number): void {
   const [first, second] = list
   // LangGraph takes pairs of a role and a text as messages.
   const said =
@@ -107,9 +134,9 @@ function collectList(list: readonly unknown[], role: Speaker, into: Message[], d
   if (said !== undefined) into.push(messageOf(said, second))
   else if (list.length > 0 && list.every(isPart)) {
     const text = wordsOf(list)
-    if (text !== '') into.push({ role, text })
+    if (text !== '') into.push({ role: by.role, text })
     else into.push({ role: 'tool', text: '' })
-  } else for (const item of list) collect(item, role, into, depth + 1)
+  } else for (const item of list) collect(item, by, into, depth + 1)
 }
 
 /** The words of a structured content that has no parts. */
@@ -124,40 +151,40 @@ const messageOf = (role: Message['role'], content: unknown): Message => ({
   text: role === 'instruction' || role === 'tool' ? '' : wordsOf(content) || unknownWords(content, role),
 })
 
-function collectObject(value: Members, role: Speaker, into: Message[], depth: number): void {
+function collectObject(value: Members, by: Reader, into: Message[], depth: number): void {
   const said = roleOf(value)
   if (said !== undefined) into.push(messageOf(roleNamed(said) ?? 'other', contentOf(value)))
   else if (isSilent(value)) into.push({ role: 'tool', text: '' })
-  else if (isPart(value)) collectList([value], role, into, depth)
-  else collectMembers(value, role, into, depth)
+  else if (isPart(value)) collectList([value], by, into, depth)
+  else collectMembers(value, by, into, depth)
 }
 
 /** The messages of the first member that has any. Behind a history, the question may be a member of its own. */
-function collectMembers(value: Members, role: Speaker, into: Message[], depth: number): void {
+function collectMembers(value: Members, by: Reader, into: Message[], depth: number): void {
   const before = into.length
-  for (const name of LISTS_OF[role]) {
-    const member = name === 'args' ? argumentsOf(value.args) : value[name]
-    if (!isObject(member) || !hasFound(member, role, into, depth)) continue
-    if (role === 'user' && into.at(-1)?.role === 'assistant') collectTexts(value, ASKED, role, into, depth)
+  for (const name of LISTS_OF[by.role]) {
+    const member = name === 'args' ? argumentsOf(value.args, by, depth) : value[name]
+    if (!isObject(member) || !hasFound(member, by, into, depth)) continue
+    if (by.role === 'user' && into.at(-1)?.role === 'assistant') collectTexts(value, ASKED, by, into, depth)
     return
   }
   into.length = before
-  collectTexts(value, TEXTS_OF[role], role, into, depth)
+  collectTexts(value, TEXTS_OF[by.role], by, into, depth)
 }
 
 /** The words of the first of these members that has any. */
 function collectTexts(
   value: Members,
   names: readonly string[],
-  role: Speaker,
+  by: Reader,
   into: Message[],
   depth: number,
 ): void {
   for (const name of names) {
     const member = value[name]
     // In what is left of a cut object the role of its text may be missing.
-    if (isCut(value) && !ASKED.includes(name) && role === 'user' && isText(member)) continue
-    if ((isText(member) || isObject(member)) && hasFound(nested(member), role, into, depth)) return
+    if (isCut(value) && !ASKED.includes(name) && by.role === 'user' && isText(member)) continue
+    if ((isText(member) || isObject(member)) && hasFound(nested(member), by, into, depth)) return
   }
 }
 
@@ -165,13 +192,13 @@ function collectTexts(
  * The arguments of a function as messages: its only text, behind the history that may stand beside it. Where messages end with the
  * user, the text is something else, such as the name of a model. Several texts may be anything.
  */
-function argumentsOf(value: unknown): readonly unknown[] | undefined {
+function argumentsOf(value: unknown, { ofUser }: Reader, depth: number): readonly unknown[] | undefined {
   if (!Array.isArray(value)) return undefined
   const [text, ...moreTexts] = value.filter(isText)
   const others = value.filter((one) => !isText(one))
   if (text === undefined) return others
   const history: Message[] = []
-  collect(others, 'user', history, MAX_DEPTH - 6)
+  for (const one of others) collect(one, ofUser, history, Math.max(depth + 2, MAX_DEPTH - 5))
   if (history.findLast(({ role }) => role === 'user' || role === 'assistant')?.role === 'user') return others
   return moreTexts.length > 0 ? undefined : [...others, text]
 }
@@ -179,9 +206,9 @@ function argumentsOf(value: unknown): readonly unknown[] | undefined {
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isCut = (value: Members): boolean => (value as { [IS_CUT]?: boolean })[IS_CUT] === true
 
-function hasFound(member: unknown, role: Speaker, into: Message[], depth: number): boolean {
+function hasFound(member: unknown, by: Reader, into: Message[], depth: number): boolean {
   const before = into.length
-  collect(member, role, into, depth + 1)
+  collect(member, by, into, depth + 1)
   return into.slice(before).some((message) => message.role !== 'instruction')
 }
 

@@ -141,3 +141,30 @@ describe('names and attributes', () => {
     expect(kept(requestOf([{ ...span(1, 0, AGENT, parent(9)), events }]))).toMatchObject([{ answer: 'a' }])
   })
 })
+
+describe('payloads that lie deep within each other', () => {
+  test.each([
+    ['arguments', (inner: object) => ({ args: [inner, 'x'] })],
+    ['messages', (inner: object) => ({ message: inner })],
+  ])('%s are looked at a few times each, however many there are', (_, around) => {
+    let looks = 0
+    const counted = (value: object) =>
+      new Proxy(value, {
+        get(target, name) {
+          if (name === 'args') looks++
+          return Reflect.get(target, name)
+        },
+      })
+    let payload = counted({})
+    for (let depth = 0; depth < 18; depth++) payload = counted(around(payload))
+    readMessages(payload, 'user')
+    expect(looks).toBeWithin(1, 18 * 13)
+  })
+
+  test('lists within lists of a content say nothing', () => {
+    const content = `${'['.repeat(50_000)}"x"${']'.repeat(50_000)}`
+    expect(readMessages(`[{"role": "user", "content": ${content}}]`, 'user')).toEqual([
+      { role: 'user', text: '[cut]' },
+    ])
+  })
+})
