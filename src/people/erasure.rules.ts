@@ -2,10 +2,10 @@
  * Finds a person by name and e-mail address in free text. Pure.
  *
  * It prefers to erase too much over too little. Names match as whole words, in any case and with any white space. Each
- * longer word of a name also matches alone. The expression consists of literals only, so it runs in linear time.
+ * longer word of a name also matches alone. What the expression repeats is never what follows it, so it runs in linear time.
  */
 
-import { addressForms } from '../platform/validation/user-address.ts'
+import { addressForms, UNSEEN } from '../platform/validation/user-address.ts'
 
 /** Replaces the erased text. */
 export const ERASED = '[erased]'
@@ -60,8 +60,6 @@ function namesOf({ firstName, lastName }: Named): readonly string[] {
   return [...whole, ...[first, last].filter((name) => name !== '')]
 }
 
-const UNSEEN = String.raw`[\p{Cf}\u034f\ufe00-\ufe0f]{0,4}`
-
 /** Scripts that write words without spaces, or join endings to a name. */
 const WITHOUT_SPACES =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
@@ -88,10 +86,10 @@ function expressionOf(emails: readonly string[], names: readonly string[]): RegE
 const length = (text: string) => [...text].length
 
 function emailPatterns(email: string): readonly string[] {
-  const forms = new Set([email, encodeURIComponent(email)])
+  const forms = new Set([email.replaceAll(UNSEEN, ''), encodeURIComponent(email)])
   return [...forms].map((form) => {
     // What is not seen may stand between any two characters.
-    const pattern = [...form].map(literal).join(UNSEEN)
+    const pattern = [...form].map(literal).join(`(?:${UNSEEN.source})*`)
     return `(?<![\\p{L}\\p{N}._+-])${pattern}(?![\\p{L}\\p{N}])`
   })
 }

@@ -44,6 +44,18 @@ describe('a text', () => {
     expect(eraser.text(`to ${email}, please`)).toBe('to [erased], please')
   })
 
+  test('what is not seen in an address that has no normal form stands anywhere, in linear time', () => {
+    const email = `a${'\u200b'.repeat(10)}@b!c`
+    const eraser = createEraser(termsOf({ email, firstName: null, lastName: null }))
+    expect(eraser.text(`to ${email}, a@b!c and a@\u180b${'\u200d'.repeat(9)}b!c`)).toBe(
+      'to [erased], [erased] and [erased]',
+    )
+    const start = performance.now()
+    eraser.text(`a${'\u200b'.repeat(80)}x`)
+    // Exponential time would be several seconds.
+    expect(performance.now() - start).toBeLessThan(1_000)
+  })
+
   test('is unchanged for a person without name and address', () => {
     const nobody = createEraser(termsOf({ email: null, firstName: null, lastName: '  ' }))
     expect(nobody.text('Anything.')).toBe('Anything.')

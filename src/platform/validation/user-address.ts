@@ -16,7 +16,7 @@ const isAscii = (text: string) => /^[\x21-\x7e]+$/.test(text)
 const DOMAIN = /^[\p{L}\p{M}\p{N}._。．｡-]+$/u
 
 /** Format characters, joiners and variation selectors. They come along when an address is copied. */
-const UNSEEN = /\p{Cf}|\u034f|[\u180b-\u180d]|[\ufe00-\ufe0f]/gu
+export const UNSEEN = /\p{Cf}|\u034f|[\u180b-\u180d]|[\ufe00-\ufe0f]/gu
 const SCHEME = 'mailto:'
 /** Characters of which normal forms would make ASCII: a question mark, a letter K, and an accent. */
 const COMPOSABLE = /[^\u037e\u1fef\u212a]+/gu
