@@ -108,8 +108,14 @@ export interface OrganizationTable {
   readonly indexed: boolean
 }
 
-/** Whose rows go with files or with copies elsewhere: the features delete them, and the organization waits for them. */
-export const OF_OTHERS: readonly string[] = ['media_garbage', 'upload_garbage', 'meeting_join']
+/**
+ * Whose rows go with files or with copies elsewhere: the features delete them, and the organization waits for them. Also for a recording
+ * that a request stores while the others are deleted.
+ */
+export const OF_OTHERS: readonly string[] = [
+  ...['recording', 'upload'],
+  ...['media_garbage', 'upload_garbage', 'meeting_join'],
+]
 /** Refuses users whom the organization has ended, until they are deleted themselves. */
 const LAST = ['former_member']
 

@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { eraseRows, lockErased } from '../../src/identity/erase.ts'
+import { transaction } from '../../src/platform/db/transaction.ts'
 import { openAgent, userMessage } from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'
 import { createForeignObjects, holdingsOf } from '../support/foreign-objects.ts'
@@ -124,6 +126,26 @@ test('nothing is left of it in any table, object or file, and everything of anot
   const mails = readdirSync(join(dataDir, 'mail')).sort()
   expect(mails).toEqual([`some.of-${other.organizationId}.eml`, `some.of-${both.userId}.eml`].sort())
   expect((await server.as({ userToken: both.userToken }).get(PATH)).status).toBe(403)
+})
+
+test('a recording that is stored while the rows are deleted keeps its row until its files are known', async () => {
+  const { sql } = server.database
+  const tenant = await server.createTenant()
+  const recording = await createRecording(server.as({ apiKey: tenant.apiKey }))
+  const objectKey = await storeObject(tenant, recording.id)
+  const path = named(await nameOf(tenant))
+  expect((await server.as({ userToken: tenant.userToken }).delete(path)).status).toBe(202)
+  const { organizationId } = tenant
+  const step = () =>
+    transaction(sql, async (tx) => {
+      const erased = await lockErased(tx, organizationId)
+      return eraseRows(tx, organizationId, erased?.progress ?? null, false)
+    })
+  let end = await step()
+  while (end === 'more') end = await step()
+  expect(end).toBe('waits')
+  await eraseNow(server, organizationId)
+  expect(await server.deps.storage.head(objectKey)).toBeNull()
 })
 
 /** Media of a recording. @returns the key of its object */
