@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import type { Deps } from '../container.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { isUuid } from '../platform/ids.ts'
+import { readSecretFile } from '../platform/secrets/secret-file.ts'
 import { insertAgentSecret, insertApiKey } from './credentials.store.ts'
 import { createKey, hashKey, shownPrefix } from './keys.ts'
 import { insertMembership } from './members.store.ts'
@@ -173,10 +174,11 @@ async function writePrivate(path: string, flags: 'w' | 'wx', credentials: Drafte
   }
 }
 
-/** Removes the file with the credentials of an organization that is being erased. */
+/** Removes the files with the credentials of an organization that is being erased, also that of an interrupted creation. */
 export async function forgetCredentials(dataDir: string, organizationId: string): Promise<void> {
+  await rm(join(dataDir, `${FILE}.${organizationId}`), { force: true })
   const path = join(dataDir, FILE)
-  const text = await readFile(path, 'utf8').catch(() => null)
+  const text = await readSecretFile(path)
   if (text?.includes(organizationId) === true) await rm(path, { force: true })
 }
 

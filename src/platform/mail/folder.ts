@@ -6,6 +6,7 @@
 import { readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ensurePrivateFolder } from '../secrets/private-folder.ts'
+import { isErrno } from '../storage/folder-files.ts'
 import { assertFolderWritable } from '../storage/writable.ts'
 import { compose, type Mail, type Mailer, type Sender } from './mail.ts'
 
@@ -13,12 +14,17 @@ import { compose, type Mail, type Mailer, type Sender } from './mail.ts'
 const FILE_MODE = 0o600
 
 const suffixOf = (owner: string) => `.of-${owner}`
+const SUFFIX = /\.of-[^.]+(?=\.eml)/
 
 /** Removes the files of mails of these owners, also unfinished ones. Mail that was sent over SMTP cannot be removed. */
 export async function removeMailsOf(folder: string, owners: readonly string[]): Promise<void> {
-  const endings = owners.map((owner) => `${suffixOf(owner)}.eml`)
-  const names = await readdir(folder).catch(() => [])
-  const theirs = names.filter((name) => endings.some((ending) => name.includes(ending)))
+  const suffixes = new Set(owners.map(suffixOf))
+  const names = await readdir(folder).catch((error: unknown) => {
+    // No mail was written yet.
+    if (isErrno(error, ['ENOENT'])) return []
+    throw error
+  })
+  const theirs = names.filter((name) => suffixes.has(SUFFIX.exec(name)?.[0] ?? ''))
   for (const name of theirs) await rm(join(folder, name), { force: true })
 }
 
