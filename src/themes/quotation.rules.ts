@@ -33,6 +33,13 @@ const NEARNESS = 0.5
 /** A sentence that begins so goes on from another one, which the reader of a title does not see. */
 const GOES_ON = /^(?:and|but|so|or|because|also|then|still|aber|und|mais|et|pero|y|ma|mas|maar|en)\b/i
 
+/** Points at something that another sentence has named: "Could you do this, perhaps?" */
+const POINTS =
+  /\b(?:this|that|these|those|it)\b(?=\s*(?:[.,;:!?…]|$)|\s+(?:please|perhaps|again|too|either)\b)/i
+
+/** What stands for an address or a name that was removed before the text arrived, such as `[email]`. */
+const REMOVED = /\[\p{L}+\]/u
+
 /** Sentences that can be the title, the best first, each once. `words`: the title of words, which a sentence must have one of. */
 export function quotedTitles(
   quotations: readonly Quotable[],
@@ -58,11 +65,14 @@ export function quotedTitles(
       const near = nearness(pointOfItem(vectorOf(vector), terms, surroundings), centre)
       // A word that few of the others use narrows the title to one customer's matter.
       const score = shareOf(stemsOf(title), subjects, all) + NEARNESS * near
-      return [{ title, quotedId: signalId, goesOn: GOES_ON.test(title), score }]
+      const needsOther = GOES_ON.test(title) || POINTS.test(title)
+      return [{ title, quotedId: signalId, needsOther, score }]
     })
     .toSorted(
       (a, b) =>
-        Number(a.goesOn) - Number(b.goesOn) || b.score - a.score || (a.quotedId < b.quotedId ? -1 : 1),
+        Number(a.needsOther) - Number(b.needsOther) ||
+        b.score - a.score ||
+        (a.quotedId < b.quotedId ? -1 : 1),
     )
     .map(({ title, quotedId }) => ({ title, quotedId }))
   return [...new Map(titles.toReversed().map((one) => [one.title.toLowerCase(), one])).values()].toReversed()
@@ -97,7 +107,8 @@ export function sentenceOf(text: string, isKnown: (stem: string) => boolean): st
     .split(/(?<=[.!?])\s/)
   const sentence = sentences.find((one) => stemsOf(one).length >= MIN_STEMS)
   const stems = sentence === undefined ? [] : stemsOf(sentence)
-  if (sentence === undefined || redacted(sentence) !== sentence || /\p{N}{3}/u.test(sentence)) return null
+  if (sentence === undefined || redacted(sentence) !== sentence) return null
+  if (/\p{N}{3}/u.test(sentence) || REMOVED.test(sentence)) return null
   const words = sentence.match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}'’-]*/gu) ?? []
   // Half of its words are those of several, so that no single customer chooses the title.
   if (stems.filter(isKnown).length * 2 < stems.length) return null

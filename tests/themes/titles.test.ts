@@ -148,6 +148,18 @@ describe('of the quotations', () => {
     const titles = titlesOf('export · crashes', ['but the export crashes', true], ['Invoice export', true])
     expect(titles).toEqual(['Invoice export', 'but the export crashes'])
   })
+
+  test.each(['Could the export do this, perhaps', 'Recover the export through that?', 'The export needs it'])(
+    'those that point at another sentence come last: %s',
+    (pointing) => {
+      expect(titlesOf('export', [pointing, true], ['Invoice export', true])[0]).toBe('Invoice export')
+    },
+  )
+
+  test('those that name what they speak of do not', () => {
+    const [first] = titlesOf('export', ['This export crashes', true], ['Slow export of old invoices', true])
+    expect(first).toBe('This export crashes')
+  })
 })
 
 describe('a sentence', () => {
@@ -167,6 +179,7 @@ describe('a sentence', () => {
       /^The invoice .{30,70}…$/,
     ],
     ['has no address', 'Invoice export crashes, mail me at ann@example.com', known, null],
+    ['has no place of an address', 'Send the export to [email] please', known, null],
     ['has no number', 'Invoice export 48213 crashes', known, null],
     ['has no name', 'The invoice export crashes, says Martha', unknown, null],
     ['has words of several', 'xyz export', (stem: string) => stem === 'none', null],
