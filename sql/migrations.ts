@@ -87,7 +87,9 @@ import webhookMailboxOrganization from './migrations/0127_webhook_mailbox_organi
   type: 'text',
 }
 import feedbackByTime from './migrations/0128_feedback_by_time.sql' with { type: 'text' }
+import transcriptError from './migrations/0129_transcript_error.sql' with { type: 'text' }
 import organizationErasure from './migrations/0130_organization_erasure.sql' with { type: 'text' }
+import feedbackOfEverySource from './migrations/0131_feedback_of_every_source.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -173,5 +175,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 123, name: 'event_origins', source: eventOrigins },
   { number: 127, name: 'webhook_mailbox_organization', source: webhookMailboxOrganization },
   { number: 128, name: 'feedback_by_time', source: feedbackByTime },
+  { number: 129, name: 'transcript_error', source: transcriptError },
   { number: 130, name: 'organization_erasure', source: organizationErasure },
+  { number: 131, name: 'feedback_of_every_source', source: feedbackOfEverySource },
 ]

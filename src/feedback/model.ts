@@ -151,11 +151,6 @@ export const FeedbackRecord = named(
   }),
 )
 export const RecordPage = positionedPageOf(FeedbackRecord)
-export const AllRecordsQuery = Type.Object({
-  ...positionQuery,
-  since: Type.Optional(momentParameter('`display_ts` is this or later.')),
-  until: Type.Optional(momentParameter('`display_ts` is before this.')),
-})
 export const RecordQuery = Type.Object({
   ...positionQuery,
   external_id: Type.Optional(

@@ -1,5 +1,5 @@
 /** Operations on the records of a feedback source. They parse, call the service and shape the response. */
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { recorded } from '../audit/change.ts'
 import { analysisOf } from '../findings/coverage.rules.ts'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
@@ -7,7 +7,6 @@ import { keyset, positionOf, toPage } from '../http/paging.ts'
 import { integerId, integerIdOf, moment } from '../http/parameters.ts'
 import { createUnknownMembers } from '../platform/validation/unknown-members.ts'
 import {
-  AllRecordsQuery,
   CreatedRecord,
   CreateRecord,
   FeedbackRecord,
@@ -20,6 +19,7 @@ import { orderOfRecords } from './rules.ts'
 import type { CreatedRow, Feedback, RecordRow } from './service.ts'
 
 const RECORDS = `${SOURCES}/{feedbackSourceId}/records`
+const ALL_RECORDS = '/v3/rest/feedback-records'
 const RECORD = `${RECORDS}/{feedbackRecordId}`
 const NO_RECORD = 'feedback_record_not_found'
 
@@ -27,14 +27,13 @@ const recordOrders = {
   createdMoment: keyset('feedback-records', ['moment', 'integer']),
   displayMoment: keyset('feedback-records-by-display', ['moment', 'integer']),
 }
-const ofAllSources = keyset('all-feedback-records', ['moment', 'integer'])
 
-/** Everything under `/v3/rest/feedback-sources/{feedbackSourceId}/records`, and the records of all sources. */
+/** Everything under `/v3/rest/feedback-sources/{feedbackSourceId}/records`, and the list of the records of every source. */
 export function recordOperations(feedback: Feedback): readonly Operation[] {
   return [
     createRecord(feedback),
-    listAllRecords(feedback),
     listRecords(feedback),
+    listAllRecords(feedback),
     getRecord(feedback),
     deleteRecord(feedback),
   ]
@@ -88,29 +87,6 @@ const createRecord = (feedback: Feedback) =>
     },
   })
 
-const listAllRecords = (feedback: Feedback) =>
-  operation({
-    id: 'listAllFeedbackRecords',
-    method: 'GET',
-    path: '/v3/rest/feedback-records',
-    tag: TAG,
-    summary: 'List the records of all feedback sources',
-    description: 'Lists records with their fields, the newest `display_ts` first. By `page` or by `cursor`.',
-    access: 'organizationOrUser',
-    role: 'viewer',
-    reads: { action: 'feedback_record.listed' },
-    query: AllRecordsQuery,
-    success: { status: 200, description: 'A page of records', schema: RecordPage },
-    async handler({ principal, query }) {
-      const { since, until, ...place } = query()
-      const filter = { since: moment('since', since), until: moment('until', until) }
-      const position = positionOf(ofAllSources, place)
-      const rows = await feedback.listAll(principal.organizationId, filter, position)
-      const next = (row: RecordRow) => ofAllSources.encode([row.displayMoment, row.id])
-      return ok({ ...toPage(rows, position.limit, next, recordResource), page: position.page })
-    },
-  })
-
 const listRecords = (feedback: Feedback) =>
   operation({
     id: 'listFeedbackRecords',
@@ -128,29 +104,53 @@ const listRecords = (feedback: Feedback) =>
     query: RecordQuery,
     success: { status: 200, description: 'A page of records', schema: RecordPage },
     errors: [NO_SOURCE],
-    async handler({ principal, param, query }) {
-      const { rows, query: asked } = await feedback.listRecords(
-        principal.organizationId,
-        sourceIdOf(param),
-        () => {
-          const { external_id, person_id, since, until, created_after, created_before, ...place } = query()
-          const filter = {
-            externalId: external_id,
-            personId: person_id,
-            since: moment('since', since),
-            until: moment('until', until),
-            createdAfter: moment('created_after', created_after),
-            createdBefore: moment('created_before', created_before),
-          }
-          return { position: positionOf(recordOrders[orderOfRecords(filter)], place), filter }
-        },
-      )
-      const { limit, page } = asked.position
-      const moments = orderOfRecords(asked.filter)
-      const next = (row: RecordRow) => recordOrders[moments].encode([row[moments], row.id])
-      return ok({ ...toPage(rows, limit, next, recordResource), page })
-    },
+    handler: ({ principal, param, query }) =>
+      listed(feedback, principal.organizationId, sourceIdOf(param), query),
   })
+
+const listAllRecords = (feedback: Feedback) =>
+  operation({
+    id: 'listAllFeedbackRecords',
+    method: 'GET',
+    path: ALL_RECORDS,
+    tag: TAG,
+    summary: 'List the records of every feedback source',
+    description:
+      'Lists records with their fields, the newest `display_ts` first. If `created_after` or `created_before` bounds the list, ' +
+      'the last stored comes first. By `page` or by `cursor`.',
+    access: 'organizationOrUser',
+    role: 'viewer',
+    reads: { action: 'feedback_record.listed' },
+    query: RecordQuery,
+    success: { status: 200, description: 'A page of records', schema: RecordPage },
+    handler: ({ principal, query }) => listed(feedback, principal.organizationId, null, query),
+  })
+
+/** @param sourceId null: records of every source */
+async function listed(
+  feedback: Feedback,
+  organizationId: string,
+  sourceId: number | null,
+  query: () => Static<typeof RecordQuery>,
+) {
+  const { rows, query: asked } = await feedback.listRecords(organizationId, sourceId, () => {
+    const { external_id, person_id, since, until, created_after, created_before, ...place } = query()
+    const filter = {
+      sourceId: sourceId ?? undefined,
+      externalId: external_id,
+      personId: person_id,
+      since: moment('since', since),
+      until: moment('until', until),
+      createdAfter: moment('created_after', created_after),
+      createdBefore: moment('created_before', created_before),
+    }
+    return { position: positionOf(recordOrders[orderOfRecords(filter)], place), filter }
+  })
+  const { limit, page } = asked.position
+  const moments = orderOfRecords(asked.filter)
+  const next = (row: RecordRow) => recordOrders[moments].encode([row[moments], row.id])
+  return ok({ ...toPage(rows, limit, next, recordResource), page })
+}
 
 const getRecord = (feedback: Feedback) =>
   operation({

@@ -85,6 +85,8 @@ export function personIdOf(body: unknown): number | null {
 }
 
 export interface RecordFilter {
+  /** Undefined: records of every source. */
+  readonly sourceId?: number | undefined
   readonly externalId?: string | undefined
   readonly personId?: number | undefined
   readonly since?: string | undefined
@@ -93,10 +95,13 @@ export interface RecordFilter {
   readonly createdBefore?: string | undefined
 }
 
-/** The order of a list, newest first: by display time if only `since` or `until` bounds it, else by time of storage. */
+/**
+ * The order of a list, newest first. Records of one source come by time of storage, or by display time if only `since` or `until` bounds the list. Those of
+ * every source come by display time, or by time of storage if `created_after` or `created_before` bounds the list.
+ */
 export function orderOfRecords(filter: RecordFilter): 'createdMoment' | 'displayMoment' {
-  const { since, until, createdAfter, createdBefore } = filter
-  const byDisplay = since !== undefined || until !== undefined
+  const { sourceId, since, until, createdAfter, createdBefore } = filter
+  const byDisplay = sourceId === undefined || since !== undefined || until !== undefined
   const byCreation = createdAfter !== undefined || createdBefore !== undefined
   return byDisplay && !byCreation ? 'displayMoment' : 'createdMoment'
 }

@@ -128,24 +128,21 @@ export function createFeedback(deps: FeedbackDeps) {
       )
     },
 
-    /** Of all sources, newest first, with one row more than the limit. */
-    listAll: (
-      organizationId: string,
-      filter: Pick<RecordFilter, 'since' | 'until'>,
-      position: store.TimePosition,
-    ) => withinReach(position, (place) => store.listRecordsByTime(reads, organizationId, filter, place)),
-
-    /** `readQuery` is called after the source was found. @throws AppError 404; errors of `readQuery` */
+    /**
+     * `readQuery` is called after the source was found.
+     * @param sourceId null: records of every source
+     * @throws AppError 404; errors of `readQuery`
+     */
     async listRecords<T extends { readonly filter: RecordFilter; readonly position: store.TimePosition }>(
       organizationId: string,
-      sourceId: number,
+      sourceId: number | null,
       readQuery: () => T,
     ): Promise<{ readonly rows: readonly store.RecordRow[]; readonly query: T }> {
-      await sourceOf(organizationId, sourceId)
+      if (sourceId !== null) await sourceOf(organizationId, sourceId)
       const query = readQuery()
       const filter = await currentPerson(deps, organizationId, query.filter)
       const rows = await withinReach(query.position, (place) =>
-        store.listRecords(reads, organizationId, sourceId, filter, place),
+        store.listRecords(reads, organizationId, filter, place),
       )
       return { rows, query }
     },
@@ -200,8 +197,8 @@ async function createRecord(
       continue
     }
     if (created !== undefined) return created
-    const filter = { externalId: record.externalId ?? undefined }
-    const [holder] = await store.listRecords(sql, organizationId, sourceId, filter, FIRST)
+    const filter = { sourceId, externalId: record.externalId ?? undefined }
+    const [holder] = await store.listRecords(sql, organizationId, filter, FIRST)
     // No holder: its record was deleted meanwhile, so the external id is free again.
     if (holder !== undefined) externalIdExists(holder.id)
   }

@@ -187,40 +187,20 @@ export async function findRecord(
   return row
 }
 
-/** Of all sources, newest first by the time that people see, with one row more than the limit. */
-export function listRecordsByTime(
-  query: Query,
-  organizationId: string,
-  { since, until }: Pick<RecordFilter, 'since' | 'until'>,
-  { after, offset, limit }: TimePosition,
-) {
-  return query<RecordRow[]>`
-    select ${recordColumns(query)}
-    from feedback_record
-    where organization_id = ${organizationId}
-      ${since === undefined ? query`` : query`and display_ts >= ${since}::text::timestamptz`}
-      ${until === undefined ? query`` : query`and display_ts < ${until}::text::timestamptz`}
-      ${behind(query, 'display_ts', 'id', after)}
-    order by display_ts desc, id desc
-    limit ${limit + 1}
-    offset ${offset}`
-}
-
 /** In the order of `orderOfRecords`, with one row more than the limit. */
 export function listRecords(
   query: Query,
   organizationId: string,
-  sourceId: number,
   filter: RecordFilter,
   { after, offset, limit }: TimePosition,
 ) {
-  const { externalId, personId, since, until, createdAfter, createdBefore } = filter
+  const { sourceId, externalId, personId, since, until, createdAfter, createdBefore } = filter
   const order = orderOfRecords(filter) === 'displayMoment' ? 'display_ts' : 'created_at'
   return query<RecordRow[]>`
     select ${recordColumns(query)}
     from feedback_record
     where organization_id = ${organizationId}
-      and feedback_source_id = ${sourceId}
+      ${sourceId === undefined ? query`` : query`and feedback_source_id = ${sourceId}`}
       ${externalId === undefined ? query`` : query`and external_id = ${externalId}`}
       ${personId === undefined ? query`` : query`and person_id = ${personId}`}
       ${since === undefined ? query`` : query`and display_ts >= ${since}::text::timestamptz`}
@@ -229,8 +209,10 @@ export function listRecords(
       ${createdBefore === undefined ? query`` : query`and created_at < ${createdBefore}::text::timestamptz`}
       ${behind(query, order, 'id', after)}
     ${
-      // At most one record has the external id, so there is nothing to order.
-      externalId === undefined ? query`order by ${query(order)} desc, id desc` : query``
+      // At most one record of a source has the external id, so there is nothing to order.
+      externalId === undefined || sourceId === undefined
+        ? query`order by ${query(order)} desc, id desc`
+        : query``
     }
     limit ${limit + 1}
     offset ${offset}`

@@ -11,7 +11,7 @@ import { marginOf, type Place, SCAN_ROWS, type Scanned, scan, wholly } from '../
 import { asMoment, behind, type Moment, type Position } from '../platform/db/keyset.ts'
 import type { Query } from '../platform/db/pool.ts'
 import type { Found } from '../transcripts/service.ts'
-import type { AssetStatus, TranscriptStatus } from './model.ts'
+import type { AssetStatus, TranscriptError, TranscriptStatus } from './model.ts'
 import { orderOfList } from './rules.ts'
 import type { Condition } from './store.ts'
 
@@ -42,6 +42,7 @@ export interface ListRow {
   readonly assetContentType: string | null
   readonly assetDurationSeconds: number | null
   readonly transcriptStatus: TranscriptStatus
+  readonly transcriptErrorCode: TranscriptError | null
   readonly subject: ReadSubject | null
   readonly summary: string | null
   readonly createdMoment: string
@@ -72,7 +73,8 @@ export async function listRecordings(
     select
       r.id, r.display_name as "displayName", r.source, r.started_at as "startedAt", r.completed_at as "completedAt",
       r.asset_status as "assetStatus", r.asset_object_key as "assetObjectKey", r.asset_content_type as "assetContentType",
-      r.asset_duration_seconds as "assetDurationSeconds", r.transcript_status as "transcriptStatus", r.summary,
+      r.asset_duration_seconds as "assetDurationSeconds", r.transcript_status as "transcriptStatus",
+      r.transcript_error_code as "transcriptErrorCode", r.summary,
       ${asMoment(query, 'r.created_at')} as "createdMoment",
       coalesce(${asMoment(query, 'r.started_at')}, '') as "startedMoment",
       coalesce(${asMoment(query, 'r.started_at')}, ${asMoment(query, 'r.created_at')}) as "beganMoment",

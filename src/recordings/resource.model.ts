@@ -17,7 +17,13 @@ import {
   uuid,
 } from '../platform/validation/schema.ts'
 import { MAX_SEARCH_LENGTH } from '../transcripts/search.rules.ts'
-import { ASSET_STATUSES, AWAITED, TRANSCRIPT_SOURCES, TRANSCRIPT_STATUSES } from './model.ts'
+import {
+  ASSET_STATUSES,
+  AWAITED,
+  TRANSCRIPT_ERRORS,
+  TRANSCRIPT_SOURCES,
+  TRANSCRIPT_STATUSES,
+} from './model.ts'
 
 const PLAYBACK_URL = 'A temporary URL to play the media from; null if there is none.'
 const DURATION = 'Duration of the media in seconds; null if unknown.'
@@ -89,6 +95,15 @@ const recordMembers = {
   type: Type.String({ description: 'Type of its source: `api`, or the provider of an integration.' }),
 }
 
+const TranscriptFailure = Type.Optional(
+  described(
+    oneOf(TRANSCRIPT_ERRORS),
+    'Only of a `failed` transcript, where the reason is known. `audio_unreadable`: the sound of the media cannot be read. ' +
+      '`transcriber_refused`: the transcription server refuses this sound. `transcriber_failed`: every attempt of the ' +
+      'server or program failed; the log of Earshot says why.',
+  ),
+)
+
 export const Recording = named(
   'Recording',
   Type.Object({
@@ -116,6 +131,7 @@ export const Recording = named(
               'no transcriber is configured; an operator has to start the transcription.',
           ),
         ),
+        errorCode: TranscriptFailure,
       },
       { description: 'Status of the transcript.' },
     ),
@@ -173,6 +189,7 @@ const RecordingItem = named(
     asset_url: orNull(Type.String({ format: 'uri' }), PLAYBACK_URL),
     asset_duration_seconds: orNull(Type.Number({ minimum: 0 }), DURATION),
     transcript_status: TranscriptStatus,
+    transcript_error_code: TranscriptFailure,
     analysis: AnalysisShape,
     summary: orNull(Type.String(), SUMMARY),
     metadata: Type.Array(

@@ -1,7 +1,7 @@
 /** Recordings as the REST interface shows them: alone, and in lists. */
 import type { PlaybackUrl, PlayerUrls } from './playback.ts'
 import type { Found, Listed } from './read.ts'
-import { analysisOfRecording, awaitedOf } from './rules.ts'
+import { analysisOfRecording, awaitedOf, failureOf } from './rules.ts'
 
 export function resourceOf({ metadata, ...row }: Found, urls: PlayerUrls | null) {
   return {
@@ -33,6 +33,7 @@ export function resourceOf({ metadata, ...row }: Found, urls: PlayerUrls | null)
       status: row.transcriptStatus,
       source: row.transcriptSource,
       ...awaitedOf(row.transcriptStatus, row.assetStatus),
+      errorCode: failureOf(row.transcriptStatus, row.transcriptErrorCode),
     },
     meeting:
       row.meetingStatus === null
@@ -61,6 +62,7 @@ export function itemOf(row: Listed, playback: PlaybackUrl | null) {
     asset_url: playback?.url ?? null,
     asset_duration_seconds: row.assetDurationSeconds,
     transcript_status: row.transcriptStatus,
+    transcript_error_code: failureOf(row.transcriptStatus, row.transcriptErrorCode),
     analysis: analysisOfRecording(row),
     summary: row.summary,
     metadata: row.metadata.all.map((record) => ({

@@ -21,6 +21,7 @@ import {
   type CreateRecording,
   DEFAULT_SOURCE,
   type ParticipantInput,
+  type TranscriptError,
   type TranscriptStatus,
   type UpdateRecording,
 } from './model.ts'
@@ -237,6 +238,12 @@ export function awaitedOf(
   if (transcript !== 'waiting') return {}
   return { waitingFor: asset === 'completed' ? 'transcriber' : 'media' }
 }
+
+/** Why a transcript has failed, as far as it is known. A transcript that is asked for again keeps the reason until it is there. */
+export const failureOf = (
+  transcript: TranscriptStatus,
+  code: TranscriptError | null,
+): TranscriptError | undefined => (transcript === 'failed' ? (code ?? undefined) : undefined)
 
 /** Whether what was said in a recording was read, and why not. */
 export const analysisOfRecording = ({

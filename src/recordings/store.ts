@@ -10,7 +10,7 @@ import type { OutcomeBasis } from '../findings/basis.rules.ts'
 import type { ReadSubject } from '../findings/coverage.rules.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { nameWords } from '../platform/text/words.rules.ts'
-import type { AssetStatus, TranscriptSource, TranscriptStatus } from './model.ts'
+import type { AssetStatus, TranscriptError, TranscriptSource, TranscriptStatus } from './model.ts'
 
 /** An SQL condition for one statement. */
 export type Condition = PendingQuery<Row[]>
@@ -117,6 +117,7 @@ export interface RecordingRow {
   readonly assetPosterKey: string | null
   readonly transcriptStatus: TranscriptStatus
   readonly transcriptSource: TranscriptSource | null
+  readonly transcriptErrorCode: TranscriptError | null
   readonly meetingPlatform: string | null
   readonly meetingStatus: string | null
   readonly meetingJoinedAt: Date | null
@@ -147,13 +148,12 @@ export async function findRecording(
     select
       r.id, r.display_name as "displayName", r.source, r.started_at as "startedAt",
       r.completed_at as "completedAt", r.created_at as "createdAt", r.updated_at as "updatedAt", r.summary,
-      r.asset_status as "assetStatus", r.asset_error_code as "assetErrorCode",
-      r.asset_duration_seconds as "assetDurationSeconds", r.asset_is_audio as "assetIsAudio",
+      r.asset_status as "assetStatus", r.asset_error_code as "assetErrorCode", r.asset_duration_seconds as "assetDurationSeconds", r.asset_is_audio as "assetIsAudio",
       r.asset_object_key as "assetObjectKey", r.asset_content_type as "assetContentType", r.asset_file_size as "assetFileSize",
       r.asset_waveform_key as "assetWaveformKey", r.asset_poster_key as "assetPosterKey",
-      r.transcript_status as "transcriptStatus", r.transcript_source as "transcriptSource",
-      m.platform as "meetingPlatform", m.status as "meetingStatus", m.joined_at as "meetingJoinedAt",
-      m.ended_at as "meetingEndedAt", i.outcome, i.outcome_basis as "outcomeBasis", i.sentiment,
+      r.transcript_status as "transcriptStatus", r.transcript_source as "transcriptSource", r.transcript_error_code as "transcriptErrorCode",
+      m.platform as "meetingPlatform", m.status as "meetingStatus", m.joined_at as "meetingJoinedAt", m.ended_at as "meetingEndedAt",
+      i.outcome, i.outcome_basis as "outcomeBasis", i.sentiment,
       case when i.id is not null then json_build_object('state', i.state, 'analyzer', i.analyzer_name, 'version', i.analyzer_version) end as subject,
       array(
         select f.id

@@ -5,6 +5,7 @@
  * statuses it may start from, and requires that the transcript has no other source.
  */
 import type { Query, Tx } from '../platform/db/pool.ts'
+import type { TranscriptError } from './model.ts'
 
 /** The recording of the transcript. */
 export interface Subject {
@@ -14,6 +15,9 @@ export interface Subject {
 
 /** Statuses in which a transcript may be requested. */
 export type Untranscribed = 'waiting' | 'failed'
+
+/** How an attempt ends. */
+export type TranscriptionEnd = 'completed' | 'queued' | 'waiting' | { readonly failed: TranscriptError }
 
 /** With the media that is played, which is what gets transcribed. */
 export interface Transcription extends Subject {
@@ -65,12 +69,17 @@ export async function beginTranscription(tx: Tx, recordingId: string): Promise<T
 export async function endTranscription(
   tx: Tx,
   { organizationId, recordingId, objectKey }: Pick<Transcription, keyof Subject | 'objectKey'>,
-  outcome: 'completed' | 'failed' | 'queued' | 'waiting',
+  outcome: TranscriptionEnd,
 ): Promise<boolean> {
+  const { status, error } =
+    typeof outcome === 'string'
+      ? { status: outcome, error: null }
+      : { status: 'failed', error: outcome.failed }
   const { count } = await tx`
     update recording
     set
-      transcript_status = ${outcome},
+      transcript_status = ${status},
+      transcript_error_code = ${error},
       transcript_source = ${outcome === 'completed' ? 'automatic' : null},
       words_version = words_version + 1,
       updated_at = now()

@@ -5,7 +5,7 @@
 import type { Query, Tx } from '../platform/db/pool.ts'
 import * as store from './transcript.store.ts'
 
-export type { Subject, Transcription, Untranscribed } from './transcript.store.ts'
+export type { Subject, Transcription, TranscriptionEnd, Untranscribed } from './transcript.store.ts'
 
 /**
  * waiting | failed → queued.
@@ -31,7 +31,7 @@ export function beginTranscription(tx: Tx, recordingId: string): Promise<store.T
 export function endTranscription(
   tx: Tx,
   transcription: Pick<store.Transcription, keyof store.Subject | 'objectKey'>,
-  outcome: 'completed' | 'failed' | 'queued' | 'waiting',
+  outcome: store.TranscriptionEnd,
 ): Promise<boolean> {
   return store.endTranscription(tx, transcription, outcome)
 }

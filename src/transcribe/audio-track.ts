@@ -131,7 +131,7 @@ async function orTranscriberError<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (!(error instanceof MediaError)) throw error
     const message = `the audio could not be extracted from the media: ${error.message}`
-    throw new TranscriberError(message, ATTEMPTS.terminal, { cause: error })
+    throw new TranscriberError(message, ATTEMPTS.terminal, { cause: error }, 'audio_unreadable')
   }
 }
 

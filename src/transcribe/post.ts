@@ -53,8 +53,10 @@ function isBrief({ kind, status }: OpenAiError): boolean {
 
 /** A refusal of the audio itself is permanent. An operator can correct a refused key or an unknown model. */
 function transcriberErrorOf(error: OpenAiError): TranscriberError {
-  const isPermanent = [400, 413, 415, 422].includes(error.status ?? 0)
-  const others = error.kind === 'too_large' ? ATTEMPTS.program : ATTEMPTS.elsewhere
   const message = `the transcription server ${error.message}`
-  return new TranscriberError(message, isPermanent ? ATTEMPTS.terminal : others, { cause: error })
+  const isPermanent = [400, 413, 415, 422].includes(error.status ?? 0)
+  if (isPermanent)
+    return new TranscriberError(message, ATTEMPTS.terminal, { cause: error }, 'transcriber_refused')
+  const others = error.kind === 'too_large' ? ATTEMPTS.program : ATTEMPTS.elsewhere
+  return new TranscriberError(message, others, { cause: error })
 }

@@ -4,6 +4,7 @@
  * A transcriber has no side effects beyond its own I/O, ends all of it when the signal is aborted, and neither logs
  * spoken words nor includes them in errors.
  */
+import type { TranscriptError } from '../recordings/model.ts'
 import type { Segment } from './segment.ts'
 
 /** The media of a recording, with or without video, in a local file that does not change. */
@@ -43,7 +44,7 @@ export const ATTEMPTS = {
   elsewhere: 110,
 } as const
 
-/** The message tells operators the cause, without any spoken words. */
+/** The message tells operators the cause, without any spoken words; the code tells readers of the recording. */
 export class TranscriberError extends Error {
   override readonly name = 'TranscriberError'
 
@@ -51,6 +52,7 @@ export class TranscriberError extends Error {
     message: string,
     readonly attempts: number,
     options?: ErrorOptions,
+    readonly code: TranscriptError = 'transcriber_failed',
   ) {
     super(message, options)
   }

@@ -14,7 +14,12 @@ import { withTemporaryFolder } from '../media/temporary.ts'
 import { transcriptionMessages } from '../messages/transcription.ts'
 import { withTimeoutSignal } from '../platform/concurrency/timeout.ts'
 import type { Tx } from '../platform/db/pool.ts'
-import { beginTranscription, endTranscription, type Transcription } from '../recordings/transcript.ts'
+import {
+  beginTranscription,
+  endTranscription,
+  type Transcription,
+  type TranscriptionEnd,
+} from '../recordings/transcript.ts'
 import { writeTranscript } from '../transcripts/service.ts'
 import { ATTEMPTS, type Transcriber, TranscriberError, type TranscriptionResult } from './transcriber.ts'
 import { toUtterances } from './utterances.rules.ts'
@@ -43,7 +48,7 @@ export const TRANSCRIBE_ATTEMPTS = ATTEMPTS.elsewhere
 /** Handles a `transcribe` message that failed every time. */
 export const giveUpTranscription: GiveUp = async (message, tx) => {
   const transcription = await beginTranscription(tx, message.id)
-  if (transcription !== null) await endTranscription(tx, transcription, 'failed')
+  if (transcription !== null) await endTranscription(tx, transcription, { failed: 'transcriber_failed' })
   return 'handled'
 }
 
@@ -118,10 +123,11 @@ async function failOrRetry(turn: LongTurn, begun: Transcription, error: unknown)
     throw error
   }
   turn.log.warn({ err: String(error), failures }, 'transcription failed')
-  await turn.finish((tx) => end(tx, begun, 'failed'))
+  const code = error instanceof TranscriberError ? error.code : 'transcriber_failed'
+  await turn.finish((tx) => end(tx, begun, { failed: code }))
 }
 
 /** @throws Error so that the turn is retried. It then finds nothing to do, or other media. */
-async function end(tx: Tx, begun: Transcription, outcome: 'completed' | 'failed' | 'waiting'): Promise<void> {
+async function end(tx: Tx, begun: Transcription, outcome: TranscriptionEnd): Promise<void> {
   if (!(await endTranscription(tx, begun, outcome))) throw new Error('the transcript is no longer awaited')
 }

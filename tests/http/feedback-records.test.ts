@@ -350,29 +350,38 @@ describe('GET records', () => {
   })
 })
 
-describe('GET /v3/rest/feedback-records', () => {
-  test('has the records of all sources by time, page by page, and none of another organization', async () => {
-    const own = server.as(await server.createTenant())
+describe('GET records of every source', () => {
+  const LIST = '/v3/rest/feedback-records'
+
+  test('one list by display time over the sources, under the filters of one source', async () => {
+    const tenant = await server.createTenant()
+    const own = server.as(tenant)
     const [desk, survey] = [await createSource(own), await createSource(own)]
-    const at = (minute: number) => `2026-01-02T09:0${minute}:00.000Z`
-    const ids: number[] = []
-    for (const [n, source] of [desk, survey, desk, survey, desk].entries())
-      ids.push((await createRecord(own, source, { display_ts: at(n) })).id)
-    await createRecord(key, sourceId, { display_ts: at(3) })
-    const seen: number[] = []
-    for (let cursor = ''; ; ) {
-      const { status, body } = await own.get(`/v3/rest/feedback-records?limit=2${cursor}`)
-      expect(status).toBe(200)
-      seen.push(...body.data.map(({ id }: { id: number }) => id))
-      if (!body.has_more) break
-      cursor = `&cursor=${body.next_cursor}`
-    }
-    expect(seen).toEqual(ids.toReversed())
-    const { body } = await own.get(`/v3/rest/feedback-records?since=${at(1)}&until=${at(3)}`)
-    expect(body.data).toMatchObject([
-      { id: ids[2], feedback_source_id: desk, analysis: { state: 'waiting' } },
-      { id: ids[1], feedback_source_id: survey, fields: [field()] },
-    ])
-    expect((await own.get('/v3/rest/feedback-records?source=1')).body.code).toBe('unknown_member')
+    const { id: person_id } = await putPerson(own, { email: 'every@example.com' })
+    const record = async (source: number, day: string, external_id: string, more = {}) =>
+      (await createRecord(own, source, { display_ts: `2026-01-${day}T00:00:00Z`, external_id, ...more })).id
+    const a = await record(desk, '03', 'e1')
+    const b = await record(survey, '01', 'e1', { person_id })
+    const c = await record(desk, '02', 'e2', { person_id })
+    const d = await record(survey, '04', 'e3')
+    const ids = (body: { readonly data: readonly { readonly id: number }[] }) => body.data.map(({ id }) => id)
+    const list = async (query: string) => ids((await own.get(`${LIST}?${query}`)).body)
+    expect(await list('')).toEqual([d, a, c, b])
+    expect(await list('external_id=e1')).toEqual([a, b])
+    expect(await list(`person_id=${person_id}`)).toEqual([c, b])
+    expect(await list('since=2026-01-02T00:00:00Z&until=2026-01-04T00:00:00Z')).toEqual([a, c])
+    expect(await list('created_after=2026-01-05T00:00:00Z')).toEqual([d, c, b, a])
+    expect(await list('page=2&limit=3')).toEqual([b])
+    const { body: first } = await own.get(`${LIST}?limit=3`)
+    expect(first.data[0]).toMatchObject({ feedback_source_id: survey, fields: [field()], analysis: {} })
+    expect(await list(`limit=3&cursor=${first.next_cursor}`)).toEqual([b])
+    expect((await own.get(`${LIST}?colour=red`)).status).toBe(400)
+    expect(ids((await server.as({ userToken: tenant.userToken }).get(LIST)).body)).toEqual([d, a, c, b])
+  })
+
+  test('another organization sees none of them', async () => {
+    await createRecord(key, sourceId)
+    const stranger = server.as(await server.createTenant())
+    expect((await stranger.get(LIST)).body.data).toEqual([])
   })
 })

@@ -218,6 +218,7 @@ export const FREE: Readonly<Record<string, readonly string[]>> = {
     'asset_status',
     'asset_waveform_key',
     'summary_source',
+    'transcript_error_code',
     'transcript_source',
     'transcript_status',
   ],

@@ -82,6 +82,14 @@ function listsOf(owner: BurstOwner): Lists {
     [`${RECORDINGS}/${burstId(owner, 'recording', 70)}`]: [''],
     [`${SIGNALS}/${burstId(owner, 'signal 1', 70)}`]: [''],
     [`/v3/rest/folders/${burstId(owner, 'folder', 70)}`]: [''],
+    '/v3/rest/feedback-records': [
+      '',
+      `cursor=${numberCursor('feedback-records-by-display')}`,
+      'external_id=ticket-70',
+      'person_id=70',
+      hour('since', 'until'),
+      hour('created_after', 'created_before'),
+    ],
     '/v3/rest/folders': ['', `cursor=${timeCursor('folders')}`],
   }
 }
@@ -96,11 +104,6 @@ function keyListsOf(owner: BurstOwner): Lists {
     '/v3/rest/metadata/sources': ['', 'page=3'],
     [`/v3/rest/metadata/sources/${owner.metadataSourceId}/fields`]: [''],
     '/v3/rest/feedback-sources': ['', `cursor=${numberCursor('feedback-sources')}`],
-    '/v3/rest/feedback-records': [
-      '',
-      `cursor=${numberCursor('all-feedback-records')}`,
-      hour('since', 'until'),
-    ],
     [`/v3/rest/feedback-sources/${owner.feedbackSourceId}/records`]: [
       '',
       `cursor=${numberCursor('feedback-records')}`,

@@ -261,7 +261,11 @@ describe('a command that fails', () => {
     const command = script(lines)
     await transcribeBy(command, () => 300)
     const id = await create()
-    expect((await reached(id, 'failed')).transcript).toEqual({ status: 'failed', source: null })
+    expect((await reached(id, 'failed')).transcript).toEqual({
+      status: 'failed',
+      source: null,
+      errorCode: 'transcriber_failed',
+    })
     await idle(id)
     expect([command.runs(), scratchFolders(), await utterancesOf(id)]).toEqual([3, [], []])
   })
@@ -342,7 +346,11 @@ describe('a server', () => {
 
     using strict = startSpeechServer(() => new Response('', { status: 400 }))
     await transcribeBy({ ...settings, url: strict.url })
-    await reached(await create(), 'failed')
+    const refused = await create()
+    expect((await reached(refused, 'failed')).transcript.errorCode).toBe('transcriber_refused')
+    const { body: list } = await client.get('/v3/rest/recordings?transcript_status=failed')
+    const item = list.data.find((one: { readonly id: string }) => one.id === refused)
+    expect(item.transcript_error_code).toBe('transcriber_refused')
     expect(strict.requests).toHaveLength(1)
   })
 })

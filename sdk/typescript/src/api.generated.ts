@@ -417,6 +417,11 @@ export interface components {
             /** @description Duration of the media in seconds; null if unknown. */
             asset_duration_seconds: number | null;
             transcript_status: components["schemas"]["TranscriptStatus"];
+            /**
+             * @description Only of a `failed` transcript, where the reason is known. `audio_unreadable`: the sound of the media cannot be read. `transcriber_refused`: the transcription server refuses this sound. `transcriber_failed`: every attempt of the server or program failed; the log of Earshot says why.
+             * @enum {string}
+             */
+            transcript_error_code?: "audio_unreadable" | "transcriber_refused" | "transcriber_failed";
             analysis: components["schemas"]["Analysis"];
             /** @description What the recording is about; null if there is no summary. */
             summary: string | null;
