@@ -20,6 +20,17 @@ export const KINDS = [
 ] as const
 export type Kind = (typeof KINDS)[number]
 
+/** Findings after which a matter stands open. */
+export const OPEN_KINDS: ReadonlySet<Kind> = new Set([
+  'bug_report',
+  'complaint',
+  'confusion',
+  'human_requested',
+  'churn_risk',
+  'wrong_answer',
+  'repeated_problem',
+])
+
 /** How a finding was made. `sure`: by rules. `likely`: by the trained head. `model`: by a model server. */
 export const TIERS = ['sure', 'likely', 'model'] as const
 export type Tier = (typeof TIERS)[number]

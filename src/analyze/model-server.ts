@@ -21,7 +21,7 @@ import {
 } from './insight.ts'
 import { MAX_PART, MIN_PART, type Part, partsOf } from './parts.rules.ts'
 import { findQuotation, MAX_QUOTE } from './quotation.rules.ts'
-import { type TokenBudget, tokensOf } from './token-budget.ts'
+import { type TokenBudget, tokensOf, withTokens } from './token-budget.ts'
 
 /** Least confidence of a finding that counts. */
 const MIN_CONFIDENCE = 0.6
@@ -118,27 +118,14 @@ async function analyzeWithin(
   const parts = partsOf(subject, reader.maxPart)
   if (limits === null || parts.length === 0) return analyzeFitting(reader, subject, signal)
   const { budget, share, organization, otherwise } = limits
-  const taken = parts.reduce((sum, part) => sum + estimateTokens(part), 0)
-  if (!(await budget.take(organization, taken, share))) {
-    const [insight] = await otherwise.analyze([subject], signal, organization)
-    const { name, version } = otherwise
-    return { ...insight!, analyzer: { name, version } }
-  }
-  let used = 0
-  let isKnown = false
-  try {
-    const insight = await analyzeFitting(reader, subject, signal, (tokens) => {
-      used += tokens
-    })
-    isKnown = used > 0
-    return insight
-  } catch (error) {
-    isKnown = error instanceof AnalyzerError && error.putOffMs !== null
-    throw error
-  } finally {
-    // A failed subject keeps what was taken for it: nobody knows what the server has spent, except of one that is away.
-    if (isKnown) await budget.correct(organization, taken, used)
-  }
+  const tokens = parts.reduce((sum, part) => sum + estimateTokens(part), 0)
+  const read = await withTokens(budget, { organization, tokens, share }, (onTokens) =>
+    analyzeFitting(reader, subject, signal, onTokens),
+  )
+  if (read !== null) return read
+  const [insight] = await otherwise.analyze([subject], signal, organization)
+  const { name, version } = otherwise
+  return { ...insight!, analyzer: { name, version } }
 }
 
 /**

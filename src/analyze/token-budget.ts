@@ -7,6 +7,7 @@
  */
 import type { Config } from '../config.ts'
 import type { Query } from '../platform/db/pool.ts'
+import { AnalyzerError } from './analyzer-error.ts'
 import * as store from './token-budget.store.ts'
 
 export interface TokenBudget {
@@ -24,6 +25,40 @@ export interface TokenBudget {
 
 /** About the tokens of a request of so many bytes and of its answer of the greatest length. A token has three bytes or more. */
 export const tokensOf = (bytes: number, answer: number): number => Math.ceil(bytes / 3) + answer
+
+interface Taken {
+  readonly organization: string
+  /** An estimate. */
+  readonly tokens: number
+  readonly share?: number
+}
+
+/**
+ * Takes tokens for `work`, and corrects them by those that it reports. Work that fails keeps what was taken for it: nobody knows what the
+ * server has spent, except of one that is away.
+ * @returns null if the day's tokens do not suffice; then the work is not begun
+ */
+export async function withTokens<T>(
+  budget: TokenBudget,
+  { organization, tokens, share }: Taken,
+  work: (onTokens: (used: number) => void) => Promise<T>,
+): Promise<T | null> {
+  if (!(await budget.take(organization, tokens, share))) return null
+  let used = 0
+  let isKnown = false
+  try {
+    const result = await work((more) => {
+      used += more
+    })
+    isKnown = used > 0
+    return result
+  } catch (error) {
+    isKnown = error instanceof AnalyzerError && error.putOffMs !== null
+    throw error
+  } finally {
+    if (isKnown) await budget.correct(organization, tokens, used)
+  }
+}
 
 /** Each organization may use any number of tokens. */
 export const NO_TOKEN_LIMIT: TokenBudget = {

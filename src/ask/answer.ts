@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { AnalyzerError } from '../analyze/analyzer-error.ts'
 import { type ChatServer, nonceOf } from '../analyze/chat.ts'
 import { MAX_QUOTE } from '../analyze/quotation.rules.ts'
-import { type TokenBudget, tokensOf } from '../analyze/token-budget.ts'
+import { type TokenBudget, tokensOf, withTokens } from '../analyze/token-budget.ts'
 import { type AnsweredSentence, MAX_SENTENCE, quotedSentences } from './answer.rules.ts'
 
 /** Somebody waits. */
@@ -80,31 +80,20 @@ export async function answerFrom(
       text: quote,
     })),
   }
-  const taken = tokensOf(INSTRUCTIONS.length + Buffer.byteLength(JSON.stringify(data)), MAX_ANSWER_TOKENS)
-  if (!(await budget.take(organization, taken))) return { status: 'budget_spent', sentences: [] }
-  let used = 0
-  const asked = {
-    name: 'answer',
-    instructions: INSTRUCTIONS,
-    data,
-    answer: Written,
-    onTokens: (tokens: number) => {
-      used = tokens
-    },
-  }
+  const tokens = tokensOf(INSTRUCTIONS.length + Buffer.byteLength(JSON.stringify(data)), MAX_ANSWER_TOKENS)
+  const asked = { name: 'answer', instructions: INSTRUCTIONS, data, answer: Written }
   const limits = { timeoutMs: TIMEOUT_MS, maxTokens: MAX_ANSWER_TOKENS, maxBytes: MAX_ANSWER_BYTES }
   // A person waits: also for what finds out after a failure whether the server is away.
   const atMost = AbortSignal.timeout(TIMEOUT_MS)
   const either = AbortSignal.any([signal, atMost])
-  const written = await server.ask(asked, either, limits).catch(async (error: unknown) => {
-    if (atMost.aborted && !signal.aborted)
-      throw new AnalyzerError('The analysis server did not answer in time', true, { cause: error })
-    // A failed question keeps what was taken for it: nobody knows what the server has spent, except of one that is away.
-    const isAway = error instanceof AnalyzerError && error.putOffMs !== null
-    if (isAway) await budget.correct(organization, taken, 0)
-    throw error
-  })
-  if (used > 0) await budget.correct(organization, taken, used)
+  const written = await withTokens(budget, { organization, tokens }, (onTokens) =>
+    server.ask({ ...asked, onTokens }, either, limits).catch((error: unknown) => {
+      if (atMost.aborted && !signal.aborted)
+        throw new AnalyzerError('The analysis server did not answer in time', true, { cause: error })
+      throw error
+    }),
+  )
+  if (written === null) return { status: 'budget_spent', sentences: [] }
   if (written.nonce !== nonce) throw new AnalyzerError('The analysis server answered another request', true)
   const sentences = quotedSentences(
     written.sentences,

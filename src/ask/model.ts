@@ -1,7 +1,7 @@
 /** Shapes and limits of questions over everything that was said. */
 import { Type } from '@sinclair/typebox'
 import { OUTCOMES } from '../analyze/insight.ts'
-import { momentParameter } from '../http/parameters.ts'
+import { momentParameter, personParameter } from '../http/parameters.ts'
 import { CHANNELS } from '../insight/model.ts'
 import {
   count,
@@ -13,10 +13,8 @@ import {
   STORABLE_NOT_BLANK,
   text,
 } from '../platform/validation/schema.ts'
-import { MATCHES } from '../search/model.ts'
+import { MATCHES, MAX_QUESTION } from '../search/model.ts'
 
-/** In code points, as the search reads of a question. */
-export const MAX_QUESTION = 500
 /** Passages of an answer. */
 export const MAX_PASSAGES = 12
 /** Conversations, records and recordings that are counted: those with the best passages. */
@@ -42,14 +40,7 @@ export const Question = Type.Object({
   since: Type.Optional(momentParameter('What was said at this time or later.')),
   until: Type.Optional(momentParameter('What was said before this time.')),
   channel: Type.Optional(oneOf(CHANNELS, 'Only this channel. Default: all.')),
-  personId: Type.Optional(
-    Type.String({
-      pattern:
-        '^(?:[1-9][0-9]{0,15}|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})$',
-      words: 'the `id` or the `uuid` of a person',
-      description: 'Only what this person said or took part in: `id` or `uuid` of the person.',
-    }),
-  ),
+  personId: personParameter('Only what this person said or took part in: `id` or `uuid` of the person.'),
   agentKey: Type.Optional(text('Only conversations with this agent.', { minLength: 1, maxLength: 512 })),
 })
 

@@ -1,5 +1,5 @@
 /** What an outcome rests on. Pure. */
-import type { Found, Kind, Outcome, Said } from '../analyze/insight.ts'
+import { type Found, type Kind, OPEN_KINDS, type Outcome, type Said } from '../analyze/insight.ts'
 
 /** `stated`: a shown finding quotes words of the customer that say it. `inferred`: the analyser infers it. */
 export const OUTCOME_BASES = ['stated', 'inferred'] as const
@@ -8,15 +8,7 @@ export type OutcomeBasis = (typeof OUTCOME_BASES)[number]
 /** Kinds with which a customer says the outcome, after the company has said something. */
 const SAYS: Readonly<Record<Outcome, ReadonlySet<Kind>>> = {
   resolved: new Set(['resolved_confirmation']),
-  unresolved: new Set([
-    'bug_report',
-    'complaint',
-    'confusion',
-    'human_requested',
-    'churn_risk',
-    'wrong_answer',
-    'repeated_problem',
-  ]),
+  unresolved: OPEN_KINDS,
   unclear: new Set(),
 }
 

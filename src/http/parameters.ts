@@ -50,3 +50,14 @@ export function integerId(text: string, code: ErrorCode): number {
   if (INTEGER_ID.test(text) && Number.isSafeInteger(id)) return id
   throw new AppError(code, 'The object does not exist.')
 }
+
+/** A parameter that names a person. */
+export const personParameter = (description: string) =>
+  Type.Optional(
+    Type.String({
+      pattern:
+        '^(?:[1-9][0-9]{0,15}|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})$',
+      words: 'the `id` or the `uuid` of a person',
+      description,
+    }),
+  )

@@ -2,7 +2,7 @@
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { Named, PersonSearch } from './search.rules.ts'
 
-/** Fills what `personSearchOf` is compared with, unless the person changed meanwhile. */
+/** Fills what `personSearchOf` is compared with. The caller has locked the people, or has just written them. */
 export async function setSearchWords(query: Query, rows: readonly PersonWords[]): Promise<void> {
   await query`
     update person

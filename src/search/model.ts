@@ -1,7 +1,7 @@
 /** Shapes and limits of the search over every channel. */
 import { Type } from '@sinclair/typebox'
 import { pageOf, pageQuery } from '../http/paging.ts'
-import { momentParameter } from '../http/parameters.ts'
+import { momentParameter, personParameter } from '../http/parameters.ts'
 import { CHANNELS } from '../insight/model.ts'
 import { count, moment, named, oneOf, orNull, text } from '../platform/validation/schema.ts'
 import { MAX_QUERY } from './query.rules.ts'
@@ -13,6 +13,9 @@ export const RANKED = 1_000
 export const MATCHES = ['all', 'any', 'meaning'] as const
 export type Match = (typeof MATCHES)[number]
 
+/** In code points. What of a question is looked for. */
+export const MAX_QUESTION = 500
+
 export const SearchQuery = Type.Object({
   ...pageQuery(20, 10),
   q: text(
@@ -21,14 +24,7 @@ export const SearchQuery = Type.Object({
     { minLength: 1, maxLength: MAX_QUERY },
   ),
   channel: Type.Optional(oneOf(CHANNELS, 'Only this channel. Default: all.')),
-  person_id: Type.Optional(
-    Type.String({
-      pattern:
-        '^(?:[1-9][0-9]{0,15}|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})$',
-      words: 'the `id` or the `uuid` of a person',
-      description: 'Only what this person said or took part in: `id` or `uuid` of the person.',
-    }),
-  ),
+  person_id: personParameter('Only what this person said or took part in: `id` or `uuid` of the person.'),
   since: Type.Optional(momentParameter('Said at this time or later.')),
   until: Type.Optional(momentParameter('Said before this time.')),
 })

@@ -15,7 +15,7 @@ import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { invalid } from '../platform/validation/json.ts'
 import { type FindDeps, NOTHING, type Results, type SearchRequest, search } from './find.ts'
-import type { Match } from './model.ts'
+import { MAX_QUESTION, type Match } from './model.ts'
 import { parsedOf, type SearchText, searchTextOf, textsOf } from './query.rules.ts'
 import { findRelated, placeOf } from './related.ts'
 import type { Shown } from './results.ts'
@@ -47,8 +47,6 @@ export interface Passages {
   readonly match: Match
 }
 
-/** In code points. */
-const MAX_QUESTION = 500
 const PLACES = 3
 /** Searches of one organization, waiting and running. */
 const MAX_OF_ORGANIZATION = 30

@@ -1,7 +1,7 @@
 /** Wire shapes of the routes that read signals. */
 import { Type } from '@sinclair/typebox'
 import { pageQuery } from '../../http/paging.ts'
-import { momentParameter } from '../../http/parameters.ts'
+import { momentParameter, personParameter } from '../../http/parameters.ts'
 import { CHANNELS } from '../../insight/model.ts'
 import {
   createdAt,
@@ -156,13 +156,8 @@ export const SignalQuery = Type.Object({
   agentKey: Type.Optional(Type.String({ description: 'Of the application with this key.' })),
   productArea: Type.Optional(Type.String({ description: 'Of this part of the product, by case.' })),
   agentVersion: Type.Optional(Type.String({ description: 'Of this version of the agent, by case.' })),
-  personId: Type.Optional(
-    Type.String({
-      pattern:
-        '^(?:[1-9][0-9]{0,15}|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})$',
-      words: 'the `id` or the `uuid` of a person',
-      description: 'What this person said: `id` or `uuid` of the person. Then in the order of `occurredAt`.',
-    }),
+  personId: personParameter(
+    'What this person said: `id` or `uuid` of the person. Then in the order of `occurredAt`.',
   ),
   recordId: Type.Optional(
     Type.String({

@@ -1,5 +1,5 @@
 /** The outcome of a conversation and the sentiment at its end, out of its findings. Pure. */
-import type { Found, Kind, Outcome, Sentiment } from '../insight.ts'
+import { type Found, type Kind, OPEN_KINDS, type Outcome, type Sentiment } from '../insight.ts'
 import { NO_LUCK } from './cues/turns.ts'
 import type { Reading } from './reading.rules.ts'
 
@@ -8,16 +8,6 @@ export interface Judgement {
   readonly sentiment: Sentiment
 }
 
-/** Findings after which a matter stands open. */
-const OPEN: ReadonlySet<Kind> = new Set([
-  'bug_report',
-  'complaint',
-  'confusion',
-  'human_requested',
-  'churn_risk',
-  'wrong_answer',
-  'repeated_problem',
-])
 const PLEASED: ReadonlySet<Kind> = new Set(['praise', 'resolved_confirmation'])
 
 /** Words with which a company does not help. */
@@ -26,7 +16,7 @@ export const REFUSAL =
 
 /** Outcome (null for feedback) and sentiment. */
 export function judge(reading: Reading, findings: readonly Found[]): Judgement {
-  const open = lastOf(findings, OPEN)
+  const open = lastOf(findings, OPEN_KINDS)
   const pleased = lastOf(findings, PLEASED)
   if (reading.channel === 'feedback')
     return { outcome: null, sentiment: sentimentOfFeedback(findings, open, pleased) }
@@ -64,13 +54,15 @@ function judgeByFindings(
   }
   if (open === null) return { outcome: 'unclear', sentiment: 'neutral' }
   if (last?.isPolite === true && last.index > open.index) return { outcome: 'unclear', sentiment: 'neutral' }
-  const onlyLeaves = findings.filter(({ kind }) => OPEN.has(kind)).every(({ kind }) => kind === 'churn_risk')
+  const onlyLeaves = findings
+    .filter(({ kind }) => OPEN_KINDS.has(kind))
+    .every(({ kind }) => kind === 'churn_risk')
   return { outcome: onlyLeaves ? 'unclear' : 'unresolved', sentiment: 'negative' }
 }
 
 /** A question that the company did not answer stands open. */
 function judgeByRefusal({ endsWithReply, lastReply }: Reading, findings: readonly Found[]): Judgement | null {
-  const isAsked = findings.some(({ kind }) => kind === 'question' || OPEN.has(kind))
+  const isAsked = findings.some(({ kind }) => kind === 'question' || OPEN_KINDS.has(kind))
   return isAsked && endsWithReply && lastReply !== null && REFUSAL.test(lastReply)
     ? { outcome: 'unresolved', sentiment: 'neutral' }
     : null

@@ -1,10 +1,11 @@
 /** The tool that asks a question over everything that customers said. */
 import { Type } from '@sinclair/typebox'
-import { AskedCounts, AskedPassage, answerMembers, MAX_QUESTION, Question } from '../../ask/model.ts'
+import { AskedCounts, AskedPassage, answerMembers, Question } from '../../ask/model.ts'
 import type { Ask } from '../../ask/service.ts'
 import { moment } from '../../http/parameters.ts'
 import { pathOf } from '../../insight/timeline/page.rules.ts'
 import { moment as momentSchema, text } from '../../platform/validation/schema.ts'
+import { MAX_QUESTION } from '../../search/model.ts'
 import { type Tool, tool } from './tool.ts'
 
 export const askTool = (ask: Ask, publicBaseUrl: string | null): Tool =>
