@@ -14,9 +14,10 @@ import { ERRORS } from './error-catalogue.ts'
 import type { Recorder } from './meetings/recorder.ts'
 import { createRecorder } from './meetings/recorders/create.ts'
 import { ACTOR_KINDS } from './messages/all.ts'
-import { type Clock, systemClock } from './platform/clock.ts'
+import type { Clock } from './platform/clock.ts'
 import { createRequestWork } from './platform/concurrency/request-work.ts'
 import type { RequestWork } from './platform/concurrency/work.ts'
+import { createDatabaseClock, type DatabaseClock } from './platform/db/database-clock.ts'
 import { shareFairly } from './platform/db/fair-connections.ts'
 import { connect, type Query, type Sql } from './platform/db/pool.ts'
 import { objectBusy } from './platform/db/sqlstate.ts'
@@ -62,6 +63,7 @@ export interface Deps {
 }
 
 export interface Container extends Deps {
+  readonly clock: DatabaseClock
   close(): Promise<void>
 }
 
@@ -116,6 +118,7 @@ export function createContainer(
   const listening = connect(servers.database, { max: 1, session: true, applicationName: `${name}-listen` })
   const redis = servers.redis === null ? null : openRedis(servers.redis, log)
   const metrics = createMetrics()
+  const clock = createDatabaseClock(pool, log)
   const notifier = createNotifier({ sql, redis, log, metrics, kinds: ACTOR_KINDS })
   const storage = createStorage(config)
   const requestWork = createRequestWork()
@@ -138,12 +141,13 @@ export function createContainer(
     textWork,
     tokenBudget: createTokenBudget(sql, config),
     requestWork,
-    clock: systemClock,
+    clock,
     newId,
     errors: ERRORS,
     log,
     metrics,
     async close() {
+      clock.stop()
       await notifier.close()
       storage.close()
       textWork.close()

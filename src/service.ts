@@ -66,6 +66,7 @@ export async function startService({ config, log, shutdown }: Run, servers: Star
   shutdown.add('connections', BUDGET_MS.connections, () => container.close())
   const { applied, signInToken } = await prepareDatabase(container, servers, { log, signal: shutdown.signal })
   if (shutdown.signal.aborted) return
+  await container.clock.follow()
   let threads: Threads | null = null
   let stopping: Promise<void> | undefined
   const stopThreads = () => (stopping ??= threads?.stop(BUDGET_MS.threads - FORCE_MS))

@@ -17,6 +17,7 @@ serveThread(parentPort, ({ config, servers, index, port }) => {
   const textWork = port === null ? undefined : createRemoteTextWork(port)
   const own = { ...config, databasePoolSize }
   const container = createContainer(own, servers, name, { redoable: true, textWork })
+  void container.clock.follow()
   const { actors, maintenance, warmUp } = createFeatures(container)
   return {
     container,

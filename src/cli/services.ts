@@ -32,6 +32,7 @@ export async function withServices<T>(
     const container = createContainer(config, servers.servers, 'earshot-cli')
     try {
       await requireSchema(container)
+      await container.clock.follow()
       const identity = createIdentity(container)
       return await work({
         container,

@@ -50,13 +50,7 @@ export function createWindow(
   const local = counting(new RateLimiterMemory(options), windowSeconds)
   if (redis === null) return local
   const shared = counting(
-    new RateLimiterRedis({
-      ...options,
-      storeClient: redis,
-      rejectIfRedisNotReady: true,
-      // A caller over the limit is refused from memory, so a flood does not load Redis.
-      inMemoryBlockOnConsumed: limit,
-    }),
+    new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true }),
     windowSeconds,
   )
   let pausedUntil = 0
@@ -86,7 +80,7 @@ function counting(limiter: RateLimiterAbstract, windowSeconds: number): WindowCo
     async peek(key) {
       const result = await limiter.get(key)
       const remaining = Math.max(0, limiter.points - (result?.consumedPoints ?? 0))
-      const resetMs = result === null ? windowSeconds * 1000 : result.msBeforeNext
+      const resetMs = result === null ? windowSeconds * 1000 : withinWindow(limiter, result)
       return { allowed: remaining > 0, remaining, resetMs }
     },
   }
@@ -151,5 +145,9 @@ async function take(limiter: RateLimiterAbstract, key: string, size: number): Pr
   })
   // A caller that is blocked in memory was not counted, so the batch has no requests left.
   const before = result.consumedPoints === 0 ? limiter.points : result.consumedPoints - size
-  return { before, resetMs: result.msBeforeNext }
+  return { before, resetMs: withinWindow(limiter, result) }
 }
+
+/** The library tells it by the clock of the machine, which may have been set. */
+const withinWindow = (limiter: RateLimiterAbstract, { msBeforeNext }: RateLimiterRes): number =>
+  Math.min(msBeforeNext, limiter.msDuration)

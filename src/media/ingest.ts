@@ -116,7 +116,6 @@ async function fetchAndStore(attempt: Attempt): Promise<StoredMedia> {
     folder: join(deps.config.dataDir, 'tmp'),
     recordingId: ingestion.recordingId,
     attempt: id,
-    now: deps.clock.now().getTime(),
   }
   return withTemporaryFolder(place, async (folder) => {
     const path = join(folder, 'source')

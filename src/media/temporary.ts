@@ -12,13 +12,13 @@ const PREFIX = 'ingest-'
 const TOUCH_MS = 60_000
 const MAX_AGE_MS = 15 * TOUCH_MS
 
-/** The folder is new and empty. `now` in milliseconds since 1970. */
+/** The folder is new and empty. */
 export async function withTemporaryFolder<T>(
-  { folder, recordingId, attempt, now, touchMs = TOUCH_MS }: TemporaryFolder,
+  { folder, recordingId, attempt, touchMs = TOUCH_MS }: TemporaryFolder,
   work: (folder: string) => Promise<T>,
 ): Promise<T> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  await removeOld(folder, `${PREFIX}${recordingId}-`, now)
+  await removeOld(folder, `${PREFIX}${recordingId}-`)
   const path = join(folder, `${PREFIX}${recordingId}-${attempt}`)
   await mkdir(path, { mode: 0o700 })
   const touching = setInterval(() => void touch(path), touchMs)
@@ -35,7 +35,6 @@ export interface TemporaryFolder {
   readonly folder: string
   readonly recordingId: string
   readonly attempt: string
-  readonly now: number
   /** Interval of the touches that mark the folder as used. */
   readonly touchMs?: number
 }
@@ -45,7 +44,9 @@ async function touch(path: string): Promise<void> {
   await utimes(path, now, now).catch(() => {}) // The folder may already be deleted.
 }
 
-async function removeOld(folder: string, ofRecording: string, now: number): Promise<void> {
+async function removeOld(folder: string, ofRecording: string): Promise<void> {
+  // The clock of this machine, by which its files say when they were changed.
+  const now = Date.now()
   for (const name of await readdir(folder)) {
     if (!name.startsWith(PREFIX)) continue
     const path = join(folder, name)

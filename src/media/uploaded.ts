@@ -91,8 +91,7 @@ async function processAndStore(
   const { objectKey, recordingId } = upload
   await storage.incoming.publish(objectKey, upload.whole, UNKNOWN_TYPE)
   const id = deps.newId()
-  const now = deps.clock.now().getTime()
-  const place = { folder: join(deps.config.dataDir, 'tmp'), recordingId, attempt: id, now }
+  const place = { folder: join(deps.config.dataDir, 'tmp'), recordingId, attempt: id }
   return withTemporaryFolder(place, async (folder) => {
     const { path, release } = await storage.localFile(objectKey, folder, signal)
     try {

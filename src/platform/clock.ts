@@ -1,6 +1,6 @@
 /**
- * The process clock, injected so that rules can be tested at any time of day.
- * Leases and expiry never use it. They use the database's `now()`.
+ * The present time, injected so that rules can be tested at any time of day. The service has that of its database
+ * (db/database-clock.ts). Leases never use it: they use the database's `now()`.
  */
 export interface Clock {
   now(): Date

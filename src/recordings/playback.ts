@@ -88,13 +88,14 @@ export function createPlayback(deps: PlaybackDeps): Playback {
 }
 
 function sign(
-  { storage, config }: PlaybackDeps,
+  { storage, config, clock }: PlaybackDeps,
   { id, displayName }: PlayableAsset,
   key: string,
   { contentType, expiresAt, request }: Granted,
 ): Promise<string> {
   const fileName = playbackFileName(displayName ?? id, contentType)
-  return storage.playbackUrl(key, { contentType, fileName, expiresAt, baseUrl: baseUrlOf(request, config) })
+  const times = { now: clock.now(), expiresAt }
+  return storage.playbackUrl(key, { contentType, fileName, ...times, baseUrl: baseUrlOf(request, config) })
 }
 
 interface Granted {

@@ -91,13 +91,12 @@ async function attempt(
 
 /** Does the slow work. Deletes its temporary folder before it returns. */
 function runTranscriber(
-  { config, newId, clock, storage, budgetMs = BUDGET_MS }: TranscribeDeps,
+  { config, newId, storage, budgetMs = BUDGET_MS }: TranscribeDeps,
   transcriber: Transcriber,
   turn: LongTurn,
   { recordingId, objectKey, ...facts }: Transcription,
 ): Promise<TranscriptionResult> {
-  const now = clock.now().getTime()
-  const temporary = { folder: join(config.dataDir, 'tmp'), recordingId, attempt: newId(), now }
+  const temporary = { folder: join(config.dataDir, 'tmp'), recordingId, attempt: newId() }
   const late = () =>
     new TranscriberError(`transcription took longer than ${budgetMs / 1_000} s`, ATTEMPTS.program)
   return withTimeoutSignal(budgetMs, turn.signal, late, (signal) =>

@@ -112,6 +112,7 @@ describe.each([
   }
   const urlOf = (key: string, seconds = 60, contentType = 'audio/mpeg', fileName = 'a call.mp3') =>
     store.playbackUrl(key, {
+      now: new Date(),
       contentType,
       fileName,
       expiresAt: new Date(Date.now() + seconds * 1_000),

@@ -1,5 +1,5 @@
 /** Requests per minute: exact counts, shared through Redis, and the headers of responses. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, describe, expect, setSystemTime, test } from 'bun:test'
 import { Elysia } from 'elysia'
 import { type Config, loadConfig } from '../../src/config.ts'
 import { ERRORS } from '../../src/error-catalogue.ts'
@@ -9,6 +9,7 @@ import { renderError, toAppError } from '../../src/http/error-handler.ts'
 import { mount } from '../../src/http/mount.ts'
 import { created, noContent, type Operation, ok, operation } from '../../src/http/operation.ts'
 import { createCounter, createFailureLimit, createLimit } from '../../src/http/rate-limit.ts'
+import { createWindow } from '../../src/http/rate-window.ts'
 import type { Authentication } from '../../src/identity/authentication.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { createRequestWork } from '../../src/platform/concurrency/request-work.ts'
@@ -83,6 +84,22 @@ describe('a limit', () => {
       }),
     )
     expect(remaining).toEqual(['4', '3', '2', '1', '0', 'refused', 'refused', 'refused'])
+  })
+
+  test('ends with its window, although the clock of the machine was set back', async () => {
+    for (const redis of [null, await connected()]) {
+      const window = createWindow({ redis, log }, { policy: 'test', limit: 2, windowSeconds: 1 })
+      const key = crypto.randomUUID()
+      for (let n = 0; n < 3; n++) await window.consume(key)
+      setSystemTime(new Date(Date.now() - 3_600_000))
+      try {
+        const { allowed, resetMs } = await window.consume(key)
+        expect([allowed, resetMs <= 1_000]).toEqual([false, true])
+        await eventually(async () => (await window.consume(key)).allowed, { deadlineMs: 10_000 })
+      } finally {
+        setSystemTime()
+      }
+    }
   })
 
   test('of 0 switches it off: no counting, no headers', async () => {

@@ -25,7 +25,6 @@ const place = (recordingId: string) => ({
   folder,
   recordingId,
   attempt: crypto.randomUUID(),
-  now: Date.now(),
 })
 const agoSeconds = (minutes: number) => Date.now() / 1_000 - minutes * 60
 

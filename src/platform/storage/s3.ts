@@ -123,7 +123,7 @@ async function openClient({ region, endpoint, forcePathStyle, credentials }: S3C
 async function presign(
   client: S3Client,
   place: { readonly Bucket: string; readonly Key: string },
-  { contentType, fileName, expiresAt }: PlaybackOptions,
+  { contentType, fileName, now, expiresAt }: PlaybackOptions,
 ): Promise<string> {
   const { GetObjectCommand } = await import('@aws-sdk/client-s3')
   const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner')
@@ -132,7 +132,6 @@ async function presign(
     ResponseContentType: contentType,
     ResponseContentDisposition: contentDisposition(contentType, fileName),
   })
-  const signingDate = new Date()
-  const expiresIn = Math.max(1, Math.floor((expiresAt.getTime() - signingDate.getTime()) / 1_000))
-  return getSignedUrl(client, command, { signingDate, expiresIn })
+  const expiresIn = Math.max(1, Math.floor((expiresAt.getTime() - now.getTime()) / 1_000))
+  return getSignedUrl(client, command, { signingDate: now, expiresIn })
 }

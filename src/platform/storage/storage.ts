@@ -29,6 +29,7 @@ export interface PlaybackOptions {
   readonly contentType: string
   /** Suggested name for saving. */
   readonly fileName: string
+  readonly now: Date
   readonly expiresAt: Date
   /** URL of this service (see `baseUrlOf`), for stores whose objects the service serves itself. */
   readonly baseUrl: string
