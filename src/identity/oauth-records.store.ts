@@ -48,10 +48,11 @@ export async function upsertRecord(sql: Query, row: NewOAuthRecord): Promise<voi
  * counts as unused.
  */
 export async function selectRecord(sql: Query, kind: string, hash: Buffer): Promise<OAuthRecord | null> {
+  const reusable = REUSE_SECONDS(kind)
   const [row] = await sql<OAuthRecord[]>`
     select
       payload,
-      case when consumed_at <= now() - make_interval(secs => ${REUSE_SECONDS(kind)}) then consumed_at end as "consumedAt"
+      ${reusable === 0 ? sql`consumed_at` : sql`case when consumed_at <= now() - make_interval(secs => ${reusable}) then consumed_at end`} as "consumedAt"
     from oauth_record
     where kind = ${kind} and hash = ${hash} and (kind <> 'Client' or expires_at > now())`
   return row ?? null
