@@ -21,6 +21,8 @@ export class Problem extends Error {
     message: string,
     /** What is wrong with single members of the request. */
     readonly details: readonly ProblemDetail[] = [],
+    /** What was asked for. */
+    readonly url: string | null = null,
   ) {
     super(message)
   }
@@ -64,6 +66,7 @@ export async function contentOf<T>(asked: Promise<Answer<T>>): Promise<T> {
     code ?? 'unknown',
     message ?? `The service answered ${response.status}.`,
     details,
+    response.url,
   )
 }
 

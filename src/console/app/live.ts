@@ -1,6 +1,7 @@
 /** What arrives while the console is open: one stream of server-sent events for the whole page (docs/stream.md). */
 import { useEffect, useState } from 'preact/hooks'
 import { credentials, PREFIX } from './api.ts'
+import { pauseAfter } from './reconnect.ts'
 
 export const LIVE = {
   conversations: ['agent_session.created', 'agent_session.ended', 'agent_session.processed'],
@@ -25,8 +26,10 @@ function openStream(): EventSource {
 /** A number that rises after events of these types. */
 export function useLive(subject: keyof typeof LIVE): number {
   const [round, setRound] = useState(0)
+  const [closed, setClosed] = useState(0)
   useEffect(() => {
     const source = openStream()
+    const stop = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
     const hear = () => {
       timer ??= setTimeout(() => {
@@ -34,12 +37,23 @@ export function useLive(subject: keyof typeof LIVE): number {
         setRound((before) => before + 1)
       }, GATHER_MS)
     }
+    // The browser connects again by itself, but not after an answer of a proxy that the service is away. Then events were missed.
+    const reopen = async () => {
+      if (source.readyState !== EventSource.CLOSED) return
+      await pauseAfter(closed, stop.signal)
+      if (stop.signal.aborted) return
+      setClosed((before) => before + 1)
+      hear()
+    }
+    source.addEventListener('error', reopen)
     const types = [...LIVE[subject], 'reset']
     for (const type of types) source.addEventListener(type, hear)
     return () => {
+      stop.abort()
       clearTimeout(timer)
+      source.removeEventListener('error', reopen)
       for (const type of types) source.removeEventListener(type, hear)
     }
-  }, [subject])
+  }, [subject, closed])
   return round
 }

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { Problem } from './api.ts'
 import { backTo, leaveList, showPlace } from './left-lists.ts'
+import { mayPass, pauseAfter } from './reconnect.ts'
 
 export type Loaded<T> =
   | { readonly state: 'loading'; readonly data: T | null }
@@ -10,7 +11,7 @@ export type Loaded<T> =
   | { readonly state: 'failed'; readonly problem: Problem; readonly data: T | null }
 
 /**
- * Loads when a component appears and whenever `key` changes; an answer to an older key is dropped.
+ * Loads when a component appears and whenever `key` changes; an answer to an older key is dropped. Loads again while the service cannot be reached.
  * @param key names what is loaded, such as the address of the page; null: nothing to load yet
  */
 export function useLoaded<T>(key: string | null, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
@@ -19,18 +20,31 @@ export function useLoaded<T>(key: string | null, load: (signal: AbortSignal) => 
     if (key === null) return
     const stop = new AbortController()
     setLoaded((before) => ({ state: 'loading', data: before.data }))
-    load(stop.signal).then(
-      (data) => {
-        if (!stop.signal.aborted) setLoaded({ state: 'ready', data })
-      },
-      (error: unknown) => {
-        if (!stop.signal.aborted)
-          setLoaded((before) => ({ state: 'failed', problem: problemOf(error), data: before.data }))
-      },
-    )
+    void keepLoading(load, stop.signal, setLoaded)
     return () => stop.abort()
   }, [key])
   return loaded
+}
+
+/** The problem stays while it is tried again. */
+async function keepLoading<T>(
+  load: (signal: AbortSignal) => Promise<T>,
+  signal: AbortSignal,
+  setLoaded: (next: Loaded<T> | ((before: Loaded<T>) => Loaded<T>)) => void,
+): Promise<void> {
+  for (let failures = 0; !signal.aborted; failures++) {
+    try {
+      const data = await load(signal)
+      if (!signal.aborted) setLoaded({ state: 'ready', data })
+      return
+    } catch (error) {
+      if (signal.aborted) return
+      const problem = problemOf(error)
+      setLoaded((before) => ({ state: 'failed', problem, data: before.data }))
+      if (!mayPass(problem)) return
+      await pauseAfter(failures, signal)
+    }
+  }
 }
 
 export function problemOf(error: unknown): Problem {

@@ -25,6 +25,21 @@ export function chooseOrganization(id: string): void {
   location.reload()
 }
 
+/** The first of the person's other organizations that has what `url` names. */
+export async function findElsewhere(
+  opened: { readonly session: Session; readonly membership: Membership | null } | null,
+  url: string,
+  signal: AbortSignal,
+): Promise<Membership | null> {
+  for (const other of opened?.session.organizations ?? []) {
+    if (other.id === opened?.membership?.id) continue
+    const headers = { 'x-service-organization-key': other.id }
+    const { ok } = await fetch(url, { headers, signal })
+    if (ok) return other
+  }
+  return null
+}
+
 export async function signOut(): Promise<void> {
   await contentOf(api.DELETE('/v3/rest/session'))
   location.reload()

@@ -1,8 +1,11 @@
 /** What stands where there is no content: loading, an error, no permission, nothing yet. */
 import type { ComponentChildren } from 'preact'
+import { useContext } from 'preact/hooks'
 import { pageOf } from '../address.ts'
 import type { Problem } from '../api.ts'
-import { useSession } from '../context.ts'
+import { SessionContext, useSession } from '../context.ts'
+import { useLoaded } from '../load.ts'
+import { chooseOrganization, findElsewhere } from '../session.ts'
 
 export function Loading() {
   return (
@@ -26,7 +29,24 @@ export function ErrorNote({ problem }: { readonly problem: Problem }) {
       <p class="quiet">
         <code>{problem.code}</code>
       </p>
+      {problem.status === 404 && problem.url !== null ? <Elsewhere url={problem.url} /> : null}
     </div>
+  )
+}
+
+/** A link may lead to something of another organization of the person: offers to go there. */
+function Elsewhere({ url }: { readonly url: string }) {
+  const opened = useContext(SessionContext)
+  const found = useLoaded(url, (signal) => findElsewhere(opened, url, signal))
+  if (found.data === null) return null
+  const { id, name } = found.data
+  return (
+    <p>
+      It belongs to <bdi>{name}</bdi>.{' '}
+      <button type="button" onClick={() => chooseOrganization(id)}>
+        Switch to <bdi>{name}</bdi>
+      </button>
+    </p>
   )
 }
 
