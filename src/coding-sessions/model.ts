@@ -137,7 +137,8 @@ const countMembers = {
   toolCalls: count('Calls of tools.'),
   usage: CodingSessionUsage,
   skippedLines: count(
-    'Lines of the latest upload that could not be used: torn, too long, or of an unknown type.',
+    'Lines of the latest upload that could not be used: torn, too long, or of an unknown type. A number of tokens that no ' +
+      'program counts is left out, and its line counts here, too.',
   ),
 }
 

@@ -1143,7 +1143,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'coding-sessions/event-id.rules.ts': ['hashOf'],
   // `formatOf` reads each line.
   'coding-sessions/formats/detect.rules.ts': ['detectFormat'],
-  'coding-sessions/formats/json.rules.ts': ['listOf', 'membersOf', 'textOf', 'tokensOf'],
+  'coding-sessions/formats/json.rules.ts': ['listOf', 'membersOf', 'skippedUsage', 'textOf', 'tokensOf'],
   // `readNormalized` hands the text on to it.
   'coding-sessions/formats/normalized.rules.ts': ['readNormalizedEvent'],
   'coding-sessions/merge.rules.ts': ['hasEvents'],

@@ -169,6 +169,21 @@ test('tokens that add up beyond what JavaScript can count stay there', async () 
   expect([later.status, later.body.usage.outputTokens]).toEqual([201, Number.MAX_SAFE_INTEGER])
 })
 
+test.each([10_000_000_001, 1e300, -1])(
+  '%d tokens are no count: the line is named as skipped, and its words stay',
+  async (count) => {
+    const events = [
+      { id: 'a', role: 'assistant', text: 'Words that stay', usage: { outputTokens: count, inputTokens: 7 } },
+      { id: 'b', role: 'assistant', text: 'x', usage: { outputTokens: 10_000_000_000, inputTokens: 0 } },
+    ]
+    const jsonl = events.map((event) => JSON.stringify(event)).join('\n')
+    const members = { externalSessionId: newId(), events: undefined, jsonl }
+    const { status, body } = await upload(tenant.user, members)
+    expect([status, body.skippedLines, body.messages]).toEqual([201, 1, 2])
+    expect(body.usage).toMatchObject({ outputTokens: 10_000_000_000, inputTokens: 7 })
+  },
+)
+
 describe('redaction', () => {
   test('covers keys and tokens in texts, inputs and outputs, and members by name', async () => {
     const key = `sk-${'a1B2'.repeat(10)}`

@@ -15,6 +15,7 @@ import {
   membersOf,
   parseLine,
   scalarMember,
+  skippedUsage,
   textOf,
   timeOf,
   tokensOf,
@@ -197,7 +198,8 @@ function readAssistant(members: Members, clean: Cleaner): readonly Fact[] {
     ...(id === null || isNotice ? {} : { repeats: repeatsOf(members, message) }),
   }
   const usage = membersOf(message.usage)
-  return [usage === null || isNotice ? fact : { ...fact, usage: usageOf(usage) }]
+  if (usage === null || isNotice) return [fact]
+  return [{ ...fact, usage: usageOf(usage) }, ...skippedUsage(usage, usage.output_tokens_details)]
 }
 
 function repeatsOf(members: Members, message: Members): Repeats {

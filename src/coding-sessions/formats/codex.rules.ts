@@ -9,7 +9,16 @@ import { type Cleaner, MAX_RESULT } from '../clean.ts'
 import type { EventFact, Fact, Part, ThreadFact, ToolCall, Usage } from '../event.rules.ts'
 import { hashOf } from '../event-id.rules.ts'
 import { fileEditsOf } from './edits.rules.ts'
-import { listOf, type Members, membersOf, parseLine, textOf, timeOf, tokensOf } from './json.rules.ts'
+import {
+  listOf,
+  type Members,
+  membersOf,
+  parseLine,
+  skippedUsage,
+  textOf,
+  timeOf,
+  tokensOf,
+} from './json.rules.ts'
 
 const SILENT: ReadonlySet<unknown> = new Set(['world_state', 'inter_agent_communication'])
 
@@ -223,7 +232,10 @@ function readEvent(payload: Members, occurredAt: string | null): readonly Fact[]
   const total = membersOf(info?.total_token_usage)
   if (total === null) return []
   const last = membersOf(info?.last_token_usage)
-  return [{ fact: 'total', total: usageOf(total), last: last === null ? null : usageOf(last), occurredAt }]
+  return [
+    { fact: 'total', total: usageOf(total), last: last === null ? null : usageOf(last), occurredAt },
+    ...skippedUsage(total, last),
+  ]
 }
 
 /** Newer versions write the tokens of each answer, before the total that contains them. */
@@ -240,6 +252,7 @@ function readUsage(payload: Members, occurredAt: string | null, clean: Cleaner):
       ...(threadId === undefined ? {} : { threadId }),
       ...(responseId === undefined ? {} : { responseId }),
     },
+    ...skippedUsage(usage),
   ]
 }
 

@@ -8,7 +8,16 @@ import { type Cleaner, MAX_RESULT, MAX_TEXT } from '../clean.ts'
 import type { EventFact, EventKind, Fact, Part, Role, ToolCall, Usage } from '../event.rules.ts'
 import { hashOf } from '../event-id.rules.ts'
 import { fileEditsOf } from './edits.rules.ts'
-import { listOf, type Members, membersOf, parseLine, textOf, timeOf, tokensOf } from './json.rules.ts'
+import {
+  listOf,
+  type Members,
+  membersOf,
+  parseLine,
+  skippedUsage,
+  textOf,
+  timeOf,
+  tokensOf,
+} from './json.rules.ts'
 
 export function readGeminiCli(line: string, clean: Cleaner): readonly Fact[] {
   const members = parseLine(line)
@@ -74,7 +83,7 @@ function readMessage(members: Members, clean: Cleaner): readonly Fact[] {
     replaces: true,
     ...(tokens === null ? {} : { usage: usageOf(tokens) }),
   }
-  return [fact]
+  return [fact, ...skippedUsage(tokens)]
 }
 
 /** Text, a part, or a list of both. Results of tools are left out. */

@@ -1,5 +1,5 @@
 /** Reads members of parsed lines, whose shape is never certain. Pure. */
-import { parseExact } from '../../platform/validation/exact-number.rules.ts'
+import { isNumberText, parseExact } from '../../platform/validation/exact-number.rules.ts'
 import { toUtc } from '../../platform/validation/rfc3339.ts'
 
 export type Members = Readonly<Record<string, unknown>>
@@ -28,6 +28,17 @@ const MAX_TOKENS = 10_000_000_000
 /** A number of tokens; 0 for anything else. */
 export const tokensOf = (value: unknown): number =>
   typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= MAX_TOKENS ? value : 0
+
+/** Says that a line could not be used in full: it has a number of tokens that no program counts, which is left out. */
+export function skippedUsage(...usages: readonly unknown[]): readonly { readonly fact: 'skip' }[] {
+  const values = usages.flatMap((usage) => Object.values(membersOf(usage) ?? {}))
+  return values.some(isBeyondCounting) ? [{ fact: 'skip' }] : []
+}
+
+function isBeyondCounting(value: unknown): boolean {
+  const number = isNumberText(value) ? Number(value()) : value
+  return typeof number === 'number' && (number < 0 || number > MAX_TOKENS)
+}
 
 /** RFC 3339 in UTC; null for anything else. */
 export const timeOf = (value: unknown): string | null => (typeof value === 'string' ? toUtc(value) : null)

@@ -11,7 +11,16 @@ import {
 } from '../event.rules.ts'
 import { hashOf } from '../event-id.rules.ts'
 import { fileEditsOf } from './edits.rules.ts'
-import { listOf, type Members, membersOf, parseLine, textOf, timeOf, tokensOf } from './json.rules.ts'
+import {
+  listOf,
+  type Members,
+  membersOf,
+  parseLine,
+  skippedUsage,
+  textOf,
+  timeOf,
+  tokensOf,
+} from './json.rules.ts'
 
 export function readNormalized(line: string, clean: Cleaner): readonly Fact[] {
   const members = parseLine(line)
@@ -40,7 +49,7 @@ function readNormalizedEvent(members: Members, clean: Cleaner): readonly Fact[] 
     ...(members.isError === true ? { isError: true } : {}),
     ...(usage === null ? {} : { usage: usageOf(usage) }),
   }
-  return [fact]
+  return [fact, ...skippedUsage(usage)]
 }
 
 function roleOf(kind: string | undefined): string {
