@@ -157,7 +157,7 @@ export function loadConfig(env: Environment): Config {
     databasePoolSize: read.integer('DATABASE_POOL_SIZE'),
     databaseStatementTimeoutMs: read.integer('DATABASE_STATEMENT_TIMEOUT') * 1_000,
     databaseWaitMs: read.integer('DATABASE_WAIT') * 1_000,
-    redisUrl: read.url('REDIS_URL'),
+    redisUrl: read.redisUrl(),
     trustedProxies: cidrList('TRUSTED_PROXIES', read.text('TRUSTED_PROXIES')),
     outboundAllow: cidrList('OUTBOUND_ALLOW', read.text('OUTBOUND_ALLOW')),
     websiteOrigins: originList(read.text('WEBSITE_ORIGINS')),

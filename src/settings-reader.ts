@@ -2,6 +2,7 @@
  * Reads single settings from the environment by their declarations. An error is one line that names the variable, its value and
  * what is allowed. Values of secret variables are never repeated.
  */
+import { accessSync, constants } from 'node:fs'
 import { readAddress } from './platform/db/address.ts'
 import { trimEndOf } from './platform/validation/trim.ts'
 import { type ChoiceOf, type NameOf, SETTINGS } from './settings.ts'
@@ -29,6 +30,36 @@ const ESCAPES = '# as %23, / as %2F, ? as %3F and @ as %40'
 /** Whether a user name or password ends early at one of its characters (RFC 3986 section 3.2): its rest, with the @, is no longer before the host. */
 const isCut = (value: string, url: URL | null) =>
   value.includes('@') && (url === null || url.hash !== '' || `${url.pathname}${url.search}`.includes('@'))
+
+/** Parameters of the internal Redis URL by variable (platform/redis.ts). */
+const REDIS_TLS = { ca: 'REDIS_TLS_CA', cert: 'REDIS_TLS_CERT', key: 'REDIS_TLS_KEY' } as const
+
+/** Variables of libpq that stand for parameters of the URL. */
+const LIBPQ_FILES = { sslrootcert: 'PGSSLROOTCERT', sslcert: 'PGSSLCERT', sslkey: 'PGSSLKEY' } as const
+
+/** Adds what libpq's variables say about TLS where the URL does not. Certificates count where TLS is not optional. */
+function withTlsOf(env: Environment, value: string): string {
+  const parameters = new URLSearchParams(value.split('?')[1])
+  const added = new URLSearchParams()
+  const mode = parameters.get('sslmode') ?? env.PGSSLMODE
+  if (mode !== undefined && !parameters.has('sslmode')) added.set('sslmode', mode)
+  if (mode === 'require' || mode === 'verify-ca' || mode === 'verify-full')
+    for (const [parameter, variable] of Object.entries(LIBPQ_FILES)) {
+      const path = env[variable]
+      if (path !== undefined && !parameters.has(parameter)) added.set(parameter, path)
+    }
+  if (added.size === 0) return value
+  return `${value}${value.includes('?') ? '&' : '?'}${added}`
+}
+
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** Reads variables as `settings.ts` declares them. Each method throws `ConfigError` for a value that is not allowed. */
 export function reader(env: Environment) {
@@ -76,15 +107,40 @@ export function reader(env: Environment) {
     },
     /** A PostgreSQL URL, which may name several hosts. */
     databaseUrl(name: NameOf<'url'>) {
-      const value = get(name)
-      if (value === undefined) return null
-      if (readAddress(value) === null)
+      const given = get(name)
+      if (given === undefined) return null
+      const value = withTlsOf(env, trimEndOf(given, '/'))
+      const address = readAddress(value)
+      if ('refused' in address) fail(name, value, address.refused)
+      const { authority, certificate, key } = address.tls
+      const files = { sslrootcert: authority, sslcert: certificate, sslkey: key }
+      for (const [parameter, path] of Object.entries(files))
+        if (path !== null && !isReadable(path))
+          fail(name, value, `a URL whose ${parameter} is a readable file`)
+      return value
+    },
+    /** A Redis URL, with the certificates of these files if it is one of TLS. */
+    redisUrl() {
+      const value = this.url('REDIS_URL')
+      if (value === null) return null
+      const url = new URL(value)
+      if (url.protocol !== 'redis+unix:' && (url.search !== '' || !/^\/?\d*$/.test(url.pathname)))
         fail(
-          name,
+          'REDIS_URL',
           value,
-          `a URL that starts with postgres:// or postgresql://; write ${ESCAPES} in a user name or password`,
+          'a URL with the number of a database as its path, or none, and no parameters',
         )
-      return trimEndOf(value, '/')
+      for (const [parameter, variable] of Object.entries(REDIS_TLS)) {
+        const path = get(variable)
+        if (path === undefined) continue
+        if (url.protocol !== 'rediss:')
+          fail(variable, path, 'unset where REDIS_URL does not begin with rediss://')
+        if (!isReadable(path)) fail(variable, path, 'a readable file')
+        url.searchParams.set(parameter, path)
+      }
+      if (url.searchParams.has('cert') !== url.searchParams.has('key'))
+        fail('REDIS_URL', value, 'with both of REDIS_TLS_CERT and REDIS_TLS_KEY, or none of them')
+      return url.href
     },
     /** Variables that no setting has been read from so far. */
     others: () =>

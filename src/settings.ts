@@ -66,7 +66,7 @@ export const SETTING_GROUPS = {
     DATABASE_URL: url(
       ['postgres:', 'postgresql:'],
       'embedded PostgreSQL',
-      'PostgreSQL 15 or newer. Several hosts are tried in turn: `postgres://user@h1:5432,h2:5432/db`. `target_session_attrs` is `primary` unless the URL has another. `ROLE=worker` needs it.',
+      'PostgreSQL 15 or newer. Several hosts are tried in turn: `postgres://user@h1:5432,h2:5432/db`. `target_session_attrs` is `primary` unless the URL has another. TLS and sockets as libpq has them: see [Self-hosting](self-hosting.md#tls-to-postgresql-and-redis). `ROLE=worker` needs it.',
     ),
     DATABASE_DIRECT_URL: url(
       ['postgres:', 'postgresql:'],
@@ -102,6 +102,17 @@ export const SETTING_GROUPS = {
       'embedded if `redis-server` or `valkey-server` is on the `PATH`',
       'Redis 6.2 or newer, or Valkey. Run it with `maxmemory-policy noeviction`.',
     ),
+    REDIS_TLS_CA: text(
+      'file',
+      'the authorities that the process trusts',
+      'PEM file of the authority that signed the certificate of a `rediss://` server.',
+    ),
+    REDIS_TLS_CERT: text(
+      'file',
+      'none',
+      'PEM file of the certificate of the service, for a Redis that asks for one.',
+    ),
+    REDIS_TLS_KEY: text('file', 'none', 'PEM file of the key of `REDIS_TLS_CERT`.'),
     AUDIT_DAYS: integer(
       90,
       1,

@@ -37,6 +37,11 @@ export const ORDINARY_WORDS: readonly OrdinaryWord[] = [
     path: 'src/platform/',
     reason: 'To ask a part of the service, such as a database, how it is.',
   },
+  {
+    name: 'identity',
+    path: 'src/platform/db/pool.ts',
+    reason: 'The check of the identity of a server by its certificate.',
+  },
   { name: 'ask', path: 'src/actors/', reason: 'What a sweep asks the table for.' },
   { name: 'findings', path: 'src/platform/validation/', reason: 'What a validation found.' },
   { name: 'content', path: 'src/platform/', reason: 'Headers such as Content-Type, and bytes to store.' },

@@ -2,6 +2,7 @@
  * Redis connections. Redis holds only notifications and counters, which may be lost. So commands fail at once while Redis is
  * away (`enableOfflineQueue: false`), and the caller continues without it.
  */
+import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import type { Log } from './observability/log.ts'
 
@@ -62,16 +63,22 @@ function endpoint(url: string) {
   if (url.startsWith('redis+unix://')) {
     return { path: decodeURIComponent(new URL(url).pathname), retryStrategy }
   }
-  const { hostname, port, username, password, pathname, protocol } = new URL(url)
+  const { hostname, port, username, password, pathname, protocol, searchParams } = new URL(url)
   return {
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? 6379 : Number(port),
     ...(username === '' ? {} : { username: decodeURIComponent(username) }),
     ...(password === '' ? {} : { password: decodeURIComponent(password) }),
     db: Number(pathname.slice(1) || 0),
-    ...(protocol === 'rediss:' ? { tls: {} } : {}),
+    ...(protocol === 'rediss:' ? { tls: filesOf(searchParams) } : {}),
     retryStrategy,
   }
+}
+
+/** Certificates, which the settings have put into the URL by their paths. Without an authority those count that this process trusts. */
+function filesOf(parameters: URLSearchParams) {
+  const names = ['ca', 'cert', 'key'].filter((name) => parameters.has(name))
+  return Object.fromEntries(names.map((name) => [name, readFileSync(parameters.get(name) as string)]))
 }
 
 /** Logs one line when the connection is lost and one when it is back, however many retries there are. */

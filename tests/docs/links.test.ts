@@ -98,6 +98,11 @@ describe('Markdown', () => {
       'BENCH_PEERS',
       'BENCH_SESSIONS',
       'BENCH_MS',
+      // Of the runtime, of a client, and an error of the driver.
+      'NODE_EXTRA_CA_CERTS',
+      'SSL_CERT_FILE',
+      'AWS_CA_BUNDLE',
+      'TLS_NOT_OFFERED',
     ])
     const unknown = problems(({ text }) =>
       [...prose(text).matchAll(/`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?:=[^`]*)?`/g)]

@@ -16,6 +16,10 @@ describe('a PostgreSQL URL', () => {
     ['postgresql://[::1]:5433,[2001:db8::1]/db', ['::1', '2001:db8::1'], [5433, 5432]],
     ['postgres:///db', ['localhost'], [5432]],
     ['postgres://a:p%40ss@h1', ['h1'], [5432]],
+    ['postgres:///db?host=/run/postgresql&port=5433', ['/run/postgresql'], [5433]],
+    ['postgres://u:p@/db?host=%2Frun%2Fpostgresql', ['/run/postgresql'], [5432]],
+    ['postgres://h0/db?host=h1,h2&port=5433', ['h1', 'h2'], [5433, 5433]],
+    ['postgres:///db?host=h1,::1&port=5433,5434', ['h1', '::1'], [5433, 5434]],
   ])('%s', (url, hosts, ports) => {
     expect(readAddress(url)).toMatchObject({ hosts, ports })
   })
@@ -30,14 +34,59 @@ describe('a PostgreSQL URL', () => {
     'postgres://ada:12?34@h1/db',
     'postgres://ada:12#34@h1/db',
   ])('%s is refused without being repeated', (url) => {
-    expect(readAddress(url)).toBeNull()
+    expect(readAddress(url)).toHaveProperty('refused')
     expect(() => loadConfig({ DATABASE_URL: url })).toThrow(
       /^DATABASE_URL is \(value hidden\), but must be a URL/,
     )
   })
 
+  test('takes user, password and database as parameters, too', () => {
+    const address = readAddress('postgres://?host=h1&user=ada&password=p%2Fw&dbname=sales')
+    expect(address).toMatchObject({ place: 'h1/sales', url: { username: 'ada', password: 'p%2Fw' } })
+  })
+
+  const MODES = 'sslmode=disable, allow, prefer, require, verify-ca, verify-full'
+  test.each([
+    ['sslmode=bogus', MODES],
+    ['sslmode=require&sslcert=/a.pem', 'both of sslcert and sslkey'],
+    ['sslmode=prefer&sslrootcert=/a.pem', 'sslmode=require or stricter'],
+    ['channel_binding=require', 'without channel_binding=require'],
+    ['gssencmode=require', 'without gssencmode=require'],
+    ['keepalives=0', 'without keepalives=0'],
+    ['hostaddr=10.0.0.1', 'without hostaddr=…'],
+    ['sslcrl=/a.pem', 'without sslcrl=…'],
+    ['sslmode=verify-full&sslrootcert=/no/such/file.pem', 'whose sslrootcert is a readable file'],
+  ])('with %s is refused by name', (parameter, why) => {
+    expect(() => loadConfig({ DATABASE_URL: `postgres://ada:secret@h1/db?${parameter}` })).toThrow(why)
+    expect(() => loadConfig({ DATABASE_URL: `postgres://ada:secret@h1/db?${parameter}` })).not.toThrow(
+      'secret',
+    )
+  })
+
+  test.each([
+    'channel_binding=prefer',
+    'gssencmode=disable',
+    'keepalives=1',
+    'keepalives_idle=30',
+    'options=-c%20jit%3Doff',
+  ])('with %s is taken', (parameter) => {
+    expect(loadConfig({ DATABASE_URL: `postgres://h1/db?${parameter}` }).databaseUrl).toContain(parameter)
+  })
+
+  test.each([
+    [{ PGSSLMODE: 'verify-full', PGSSLROOTCERT: import.meta.path }, 'verify-full', import.meta.path],
+    [{ PGSSLMODE: 'bogus' }, null, null],
+    [{ PGSSLROOTCERT: '/no/such/file.pem' }, 'disable', null],
+  ])('takes what the variables of libpq say: %p', (env, mode, authority) => {
+    const load = () => loadConfig({ DATABASE_URL: 'postgres://h1/db', ...env }).databaseUrl ?? ''
+    if (mode === null) expect(load).toThrow('sslmode')
+    else expect(readAddress(load())).toMatchObject({ tls: { mode, authority } })
+    const own = loadConfig({ DATABASE_URL: 'postgres://h1/db?sslmode=disable', ...env })
+    expect(own.databaseUrl).toBe('postgres://h1/db?sslmode=disable')
+  })
+
   test('is named without its password', () => {
-    expect(readAddress('postgres://ada:secret@h1:5433,h2/db')?.place).toBe('h1:5433,h2/db')
+    expect(readAddress('postgres://ada:secret@h1:5433,h2/db')).toMatchObject({ place: 'h1:5433,h2/db' })
   })
 
   test('of a server behind a pooler needs the URL of the pooler', () => {

@@ -5,9 +5,11 @@
  * because every int8 of this schema is a safe integer by construction.
  */
 
+import { readFileSync } from 'node:fs'
 import postgres from 'postgres'
 import { parseStored } from '../validation/exact-number.rules.ts'
 import { readAddress } from './address.ts'
+import type { Tls } from './address-tls.ts'
 import { isReadOnlyServer } from './sqlstate.ts'
 
 export type Sql = postgres.Sql<{ bigint: number }>
@@ -192,20 +194,45 @@ function placeOf(database: Extract<Database, { url: string }>, options: ConnectO
   const { directUrl = null, prepare } = database
   const isPooled = directUrl !== null && options.session !== true
   const address = readAddress(isPooled ? database.url : (directUrl ?? database.url))
-  if (address === null) throw new TypeError('not a PostgreSQL URL')
-  const { url, hosts, ports } = address
+  if ('refused' in address) throw new TypeError('not a PostgreSQL URL')
+  const { url, hosts, ports, tls, keepAliveSeconds } = address
   // A pooler may connect to another server at any time, so it decides.
   const attributes = url.searchParams.get('target_session_attrs') ?? (isPooled ? 'any' : 'primary')
   url.searchParams.delete('target_session_attrs')
+  const connectTimeout = url.searchParams.get('connect_timeout')
   if (isPooled) url.username = encodeURIComponent(roleOf(decodeURIComponent(url.username), options))
   return {
     isPooled,
     prepare: directUrl === null || isPooled ? (prepare ?? !isPooled) : true,
     url: url.href,
     servers: {
-      host: [...hosts],
-      port: [...ports],
+      // The driver looks for a socket if the host is a text with a slash.
+      ...(hosts[0]?.startsWith('/') === true
+        ? { host: hosts[0], port: ports[0] as number }
+        : { host: [...hosts], port: [...ports] }),
+      ...(connectTimeout === null ? {} : { connect_timeout: Number(connectTimeout) }),
+      ...(keepAliveSeconds === null ? {} : { keep_alive: keepAliveSeconds }),
+      ...tlsOptions(tls),
       ...(attributes === 'any' ? {} : { target_session_attrs: attributes as 'primary' }),
+    },
+  }
+}
+
+/** @throws Error of the file system if a certificate cannot be read */
+function tlsOptions({ mode, authority, certificate, key, password }: Tls) {
+  if (mode === 'disable') return {}
+  if (mode === 'allow' || mode === 'prefer') return { ssl: mode }
+  // `require` verifies, too, where there is a certificate to verify with.
+  const isVerified = mode !== 'require' || authority !== null
+  return {
+    ssl: {
+      rejectUnauthorized: isVerified,
+      ...(authority === null ? {} : { ca: readFileSync(authority) }),
+      ...(certificate === null || key === null
+        ? {}
+        : { cert: readFileSync(certificate), key: readFileSync(key) }),
+      ...(password === null ? {} : { passphrase: password }),
+      ...(mode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
     },
   }
 }

@@ -42,7 +42,8 @@ export async function examineRoles(
   statementTimeoutMs: number,
 ): Promise<readonly RoleProblem[]> {
   if (!('url' in database) || typeof database.directUrl !== 'string') return []
-  const user = decodeURIComponent(readAddress(database.url)?.url.username ?? '')
+  const address = readAddress(database.url)
+  const user = 'refused' in address ? '' : decodeURIComponent(address.url.username)
   const problems: RoleProblem[] = []
   for (const kind of KINDS) {
     const role = roleOf(user, kind)

@@ -42,6 +42,7 @@ const OUTAGES: Readonly<Record<string, 'away' | 'refused' | 'brief'>> = {
   ENOTFOUND: 'away',
   EPIPE: 'away',
   ETIMEDOUT: 'away',
+  TLS_NOT_OFFERED: 'refused',
   // The role, its password, or the database.
   '28000': 'refused',
   '28P01': 'refused',

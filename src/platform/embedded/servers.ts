@@ -107,10 +107,16 @@ export async function openServers(
   }
 }
 
+/** The settings have been checked. */
+function placeOf(url: string): string {
+  const address = readAddress(url)
+  return 'refused' in address ? '' : address.place
+}
+
 function external(config: Config, databaseUrl: string): StartedServers {
   const { databaseDirectUrl: directUrl, databasePrepare: prepare } = config
-  const pooler = directUrl === null ? '' : `, through a pooler at ${readAddress(databaseUrl)?.place}`
-  const databaseName = `PostgreSQL at ${readAddress(directUrl ?? databaseUrl)?.place}`
+  const pooler = directUrl === null ? '' : `, through a pooler at ${placeOf(databaseUrl)}`
+  const databaseName = `PostgreSQL at ${placeOf(directUrl ?? databaseUrl)}`
   return {
     servers: { database: { url: databaseUrl, directUrl, prepare }, redis: config.redisUrl },
     embedded: { postgres: false, redis: false },
