@@ -1245,6 +1245,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
     'awaitedOf',
     'changeOf',
     'draftOf',
+    'failureOf',
     'orderOfList',
     'samePerson',
   ],

@@ -20,9 +20,11 @@ const REDACTED = [
   'headers["x-service-api-key"]',
   'headers["x-service-agent-key"]',
   // These parts of a PostgreSQL error contain the refused row.
-  'err.detail',
-  'err.where',
-  'err.internal_query',
+  ...['err', 'err.cause', 'err.cause.cause'].flatMap((err) => [
+    `${err}.detail`,
+    `${err}.where`,
+    `${err}.internal_query`,
+  ]),
 ]
 
 /** A logger whose lines contain `name`. It is synchronous, so that the last line before a crash is not lost. */
@@ -31,6 +33,8 @@ export function createLog(level: Config['logLevel'], name: string): Log {
     {
       level,
       base: { name },
+      // A cause has its own place. Within the message it would stand there twice, where a message repeats its cause for people.
+      serializers: { err: pino.stdSerializers.errWithCause },
       redact: { paths: REDACTED, censor: '[redacted]' },
       timestamp: pino.stdTimeFunctions.isoTime,
     },
