@@ -15,7 +15,10 @@ const OTHER_ITEMS = 1
 export function insertTheme(sql: Sql, organizationId: string) {
   return transaction(sql, async (tx) => {
     const [themeId, otherThemeId] = [newId(), newId()]
-    await tx`insert into theme_progress (organization_id, items) values (${organizationId}, ${ITEMS + OTHER_ITEMS})`
+    // The actor may have begun with other items of the organization.
+    await tx`
+      insert into theme_progress as p (organization_id, items) values (${organizationId}, ${ITEMS + OTHER_ITEMS})
+      on conflict (organization_id) do update set items = p.items + excluded.items`
     for (const [id, count] of [
       [themeId, ITEMS],
       [otherThemeId, OTHER_ITEMS],
@@ -28,7 +31,9 @@ export function insertTheme(sql: Sql, organizationId: string) {
         values (${id}, (now() at time zone 'UTC')::date, 'feedback', ${organizationId}, ${count}, ${count}, 0)`
     }
     for (const term of stemsOf(TEXT))
-      await tx`insert into theme_term (organization_id, term, count) values (${organizationId}, ${term}, ${ITEMS + OTHER_ITEMS})`
+      await tx`
+        insert into theme_term as t (organization_id, term, count) values (${organizationId}, ${term}, ${ITEMS + OTHER_ITEMS})
+        on conflict (organization_id, term) do update set count = t.count + excluded.count`
     const [itemId, otherItemId] = [
       await insertItem(tx, organizationId, themeId),
       await insertItem(tx, organizationId, themeId),

@@ -53,6 +53,8 @@ describe('a PostgreSQL URL', () => {
     ['channel_binding=require', 'without channel_binding=require'],
     ['gssencmode=require', 'without gssencmode=require'],
     ['keepalives=0', 'without keepalives=0'],
+    ['keepalives_idle=x', 'in whole seconds'],
+    ['connect_timeout=-1', 'in whole seconds'],
     ['hostaddr=10.0.0.1', 'without hostaddr=…'],
     ['sslcrl=/a.pem', 'without sslcrl=…'],
     ['sslmode=verify-full&sslrootcert=/no/such/file.pem', 'whose sslrootcert is a readable file'],

@@ -12,6 +12,7 @@ const EVERYTHING = {
   ANALYZE_MODEL: 'm',
   TRANSCRIBE_URL: 'https://speech.test',
   TRANSCRIBE_MODEL: 'm',
+  REDIS_URL: 'rediss://redis.test',
   S3_BUCKET: 'calls',
   AWS_ACCESS_KEY_ID: 'id',
   AWS_SECRET_ACCESS_KEY: 'secret',

@@ -68,6 +68,9 @@ export function readAddress(text: string): Address | Refused {
       return { refused: `without ${name}=${harmless === null ? '…' : value}, which has no effect here` }
   }
   const keepAlive = take(url.searchParams, 'keepalives_idle')
+  for (const seconds of [keepAlive, url.searchParams.get('connect_timeout')])
+    if (seconds !== null && !/^\d{1,6}$/.test(seconds))
+      return { refused: 'a URL with keepalives_idle and connect_timeout in whole seconds' }
   const tls = readTls((name) => take(url.searchParams, name))
   if ('refused' in tls) return tls
   return {
