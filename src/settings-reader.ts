@@ -3,7 +3,7 @@
  * what is allowed. Values of secret variables are never repeated.
  */
 import { accessSync, constants } from 'node:fs'
-import { readAddress } from './platform/db/address.ts'
+import { ESCAPES, readAddress } from './platform/db/address.ts'
 import { trimEndOf } from './platform/validation/trim.ts'
 import { type ChoiceOf, type NameOf, SETTINGS } from './settings.ts'
 
@@ -24,8 +24,6 @@ export function fail(name: string, value: string, allowed: string): never {
 
 /** In characters: 256 bits in base64. */
 const MIN_SECRET = 43
-
-const ESCAPES = '# as %23, / as %2F, ? as %3F and @ as %40'
 
 /** Whether a user name or password ends early at one of its characters (RFC 3986 section 3.2): its rest, with the @, is no longer before the host. */
 const isCut = (value: string, url: URL | null) =>
@@ -69,6 +67,18 @@ export function reader(env: Environment) {
     const value = env[name]?.trim()
     return value === '' ? undefined : value
   }
+  function url(name: NameOf<'url'>) {
+    const { protocols } = SETTINGS[name]
+    const value = get(name)
+    if (value === undefined) return null
+    const allowed = `a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`
+    const url = URL.parse(value)
+    if (!protocols.some((protocol) => protocol.startsWith('http')) && isCut(value, url))
+      fail(name, value, `${allowed}; write ${ESCAPES} in a user name or password`)
+    if (url === null || !protocols.includes(url.protocol)) fail(name, value, allowed)
+    return trimEndOf(value, '/')
+  }
+
   return {
     text: (name: NameOf<'text'>) => get(name) ?? null,
     textOrDefault: (name: NameOf<'text with default'>) => get(name) ?? SETTINGS[name].default,
@@ -94,17 +104,7 @@ export function reader(env: Environment) {
       const found = allowed.find((candidate) => candidate === value)
       return found ?? fail(name, value, `one of ${allowed.join(', ')}`)
     },
-    url(name: NameOf<'url'>) {
-      const { protocols } = SETTINGS[name]
-      const value = get(name)
-      if (value === undefined) return null
-      const allowed = `a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`
-      const url = URL.parse(value)
-      if (!protocols.some((protocol) => protocol.startsWith('http')) && isCut(value, url))
-        fail(name, value, `${allowed}; write ${ESCAPES} in a user name or password`)
-      if (url === null || !protocols.includes(url.protocol)) fail(name, value, allowed)
-      return trimEndOf(value, '/')
-    },
+    url,
     /** A PostgreSQL URL, which may name several hosts. */
     databaseUrl(name: NameOf<'url'>) {
       const given = get(name)
@@ -121,10 +121,10 @@ export function reader(env: Environment) {
     },
     /** A Redis URL, with the certificates of these files if it is one of TLS. */
     redisUrl() {
-      const value = this.url('REDIS_URL')
+      const value = url('REDIS_URL')
       if (value === null) return null
-      const url = new URL(value)
-      if (url.protocol !== 'redis+unix:' && (url.search !== '' || !/^\/?\d*$/.test(url.pathname)))
+      const address = new URL(value)
+      if (address.protocol !== 'redis+unix:' && (address.search !== '' || !/^\/?\d*$/.test(address.pathname)))
         fail(
           'REDIS_URL',
           value,
@@ -133,14 +133,18 @@ export function reader(env: Environment) {
       for (const [parameter, variable] of Object.entries(REDIS_TLS)) {
         const path = get(variable)
         if (path === undefined) continue
-        if (url.protocol !== 'rediss:')
+        if (address.protocol !== 'rediss:')
           fail(variable, path, 'unset where REDIS_URL does not begin with rediss://')
         if (!isReadable(path)) fail(variable, path, 'a readable file')
-        url.searchParams.set(parameter, path)
+        address.searchParams.set(parameter, path)
       }
-      if (url.searchParams.has('cert') !== url.searchParams.has('key'))
-        fail('REDIS_URL', value, 'with both of REDIS_TLS_CERT and REDIS_TLS_KEY, or none of them')
-      return url.href
+      if (address.searchParams.has('cert') !== address.searchParams.has('key'))
+        fail(
+          'REDIS_URL',
+          value,
+          'a URL that comes with both of REDIS_TLS_CERT and REDIS_TLS_KEY, or none of them',
+        )
+      return address.href
     },
     /** Variables that no setting has been read from so far. */
     others: () =>

@@ -83,7 +83,7 @@ export const SETTING_GROUPS = {
       10,
       2,
       1000,
-      'Connections of one process and of each of its threads. A process that answers requests opens up to half as many again for reads. An organization holds at most as many as it leaves free for others, so alone at most half, and a fifth while others write.',
+      'Connections of one process and of each of its threads. A process that answers requests opens up to half as many again for reads. An organization holds at most as many as it leaves free for others, so alone at most half. While others write, what it began in the last half second holds at most a fifth, and two at least.',
     ),
     DATABASE_STATEMENT_TIMEOUT: integer(
       30,

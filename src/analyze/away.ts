@@ -18,6 +18,7 @@ export interface AwayTimes {
 const TIMES: AwayTimes = { pauseMs: 1_000, capMs: 2 * 60_000, answerMs: 20_000 }
 /** Bytes of the answer to a tiny question. */
 const MAX_ANSWER_BYTES = 64 * 1024
+
 /** What a failure says about the server: it did not take the question; it took it and then failed; or it answers. */
 type Verdict = 'away' | 'doubtful' | 'there'
 

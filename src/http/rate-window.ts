@@ -47,11 +47,10 @@ export function createWindow(
   { policy, limit, windowSeconds }: Window,
 ): WindowCounter {
   const options = { keyPrefix: `earshot:limit:${policy}`, points: limit, duration: windowSeconds }
-  const local = counting(new RateLimiterMemory(options), windowSeconds)
+  const local = counting(new RateLimiterMemory(options))
   if (redis === null) return local
   const shared = counting(
     new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true }),
-    windowSeconds,
   )
   let pausedUntil = 0
   const ask = async (question: keyof WindowCounter, key: string) => {
@@ -74,13 +73,13 @@ export function createWindow(
 }
 
 /** Both operations of one library limiter. They reject if its store fails. */
-function counting(limiter: RateLimiterAbstract, windowSeconds: number): WindowCounter {
+function counting(limiter: RateLimiterAbstract): WindowCounter {
   return {
     consume: inBatches(limiter),
     async peek(key) {
       const result = await limiter.get(key)
       const remaining = Math.max(0, limiter.points - (result?.consumedPoints ?? 0))
-      const resetMs = result === null ? windowSeconds * 1000 : withinWindow(limiter, result)
+      const resetMs = result === null ? limiter.msDuration : withinWindow(limiter, result)
       return { allowed: remaining > 0, remaining, resetMs }
     },
   }
@@ -143,9 +142,7 @@ async function take(limiter: RateLimiterAbstract, key: string, size: number): Pr
     if (reason instanceof RateLimiterRes) return reason
     throw reason
   })
-  // A caller that is blocked in memory was not counted, so the batch has no requests left.
-  const before = result.consumedPoints === 0 ? limiter.points : result.consumedPoints - size
-  return { before, resetMs: withinWindow(limiter, result) }
+  return { before: result.consumedPoints - size, resetMs: withinWindow(limiter, result) }
 }
 
 /** The library tells it by the clock of the machine, which may have been set. */

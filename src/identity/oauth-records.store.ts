@@ -48,11 +48,13 @@ export async function upsertRecord(sql: Query, row: NewOAuthRecord): Promise<voi
  * counts as unused.
  */
 export async function selectRecord(sql: Query, kind: string, hash: Buffer): Promise<OAuthRecord | null> {
-  const reusable = REUSE_SECONDS(kind)
+  const seconds = REUSE_SECONDS(kind)
+  const used =
+    seconds === 0
+      ? sql`consumed_at`
+      : sql`case when consumed_at <= now() - make_interval(secs => ${seconds}) then consumed_at end`
   const [row] = await sql<OAuthRecord[]>`
-    select
-      payload,
-      ${reusable === 0 ? sql`consumed_at` : sql`case when consumed_at <= now() - make_interval(secs => ${reusable}) then consumed_at end`} as "consumedAt"
+    select payload, ${used} as "consumedAt"
     from oauth_record
     where kind = ${kind} and hash = ${hash} and (kind <> 'Client' or expires_at > now())`
   return row ?? null

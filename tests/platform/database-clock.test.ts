@@ -1,6 +1,7 @@
 /** The time of the service is that of its database, whatever the clock of the machine says. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createDatabaseClock } from '../../src/platform/db/database-clock.ts'
+import { connect } from '../../src/platform/db/pool.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
@@ -35,6 +36,18 @@ test('a machine whose clock is set back while it runs goes on', async () => {
   const before = clock.now()
   setBackMs = 2 * HOUR_MS
   expect(clock.now().getTime()).toBeWithin(before.getTime(), before.getTime() + 60_000)
+})
+
+test('an answer that waited for a connection moves no clock that is right', async () => {
+  const sql = connect({ url: database.url }, { max: 1, applicationName: 'test' })
+  const clock = createDatabaseClock(sql, log)
+  await clock.follow()
+  const busy = sql`select pg_sleep(3)`.execute()
+  await clock.follow()
+  clock.stop()
+  await busy
+  await sql.end({ timeout: 1 })
+  expect(await differenceMs(clock.now())).toBeLessThan(1_000)
 })
 
 test('without an answer of the database, time goes on', async () => {

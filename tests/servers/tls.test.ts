@@ -69,6 +69,19 @@ async function serve({ cert, key }: Certificate, access = 'host all all 127.0.0.
 }
 
 describe('PostgreSQL', () => {
+  test('by its socket', async () => {
+    const { socketFolder, port } = postgres
+    for (const url of [
+      `postgres:///postgres?host=${socketFolder}&port=${port}&user=postgres`,
+      `postgres://postgres:p@/postgres?host=${encodeURIComponent(socketFolder)}&port=${port}`,
+    ]) {
+      const sql = connect({ url }, { max: 1, applicationName: 'test', statementTimeoutMs: null })
+      const [row] = await sql`select inet_server_addr() is null as "isLocal"`
+      await sql.end({ timeout: 1 })
+      expect(row?.isLocal).toBe(true)
+    }
+  })
+
   test('without TLS: what requires it fails at once, and what prefers it goes on', async () => {
     const begun = performance.now()
     const error = await ask('sslmode=require').catch((reason: unknown) => reason)

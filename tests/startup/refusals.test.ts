@@ -34,7 +34,7 @@ describe('wrong settings', () => {
     ],
     [
       { DATABASE_URL: 'mysql://user:hunter2@host/db' },
-      'DATABASE_URL is (value hidden), but must be a URL that starts with postgres:// or postgresql://; write # as %23, / as %2F, ? as %3F and @ as %40 in a user name or password',
+      'DATABASE_URL is (value hidden), but must be a URL that starts with postgres:// or postgresql://; write # as %23, % as %25, / as %2F, ? as %3F and @ as %40 in a user name or password',
     ],
     [
       { REDIS_URL: 'hunter2' },

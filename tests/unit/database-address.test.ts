@@ -20,6 +20,7 @@ describe('a PostgreSQL URL', () => {
     ['postgres://u:p@/db?host=%2Frun%2Fpostgresql', ['/run/postgresql'], [5432]],
     ['postgres://h0/db?host=h1,h2&port=5433', ['h1', 'h2'], [5433, 5433]],
     ['postgres:///db?host=h1,::1&port=5433,5434', ['h1', '::1'], [5433, 5434]],
+    ['postgres:///db?host=/100%25run', ['/100%run'], [5432]],
   ])('%s', (url, hosts, ports) => {
     expect(readAddress(url)).toMatchObject({ hosts, ports })
   })
@@ -28,6 +29,9 @@ describe('a PostgreSQL URL', () => {
     'postgres://h1:0/db',
     'postgres://h1:65536,h2/db',
     'postgres://h1:a/db',
+    'postgres://h%zz/db',
+    'postgres://ada:50%@h1/db',
+    'postgres:///db?host=h1&port=5432.5',
     'http://h1/db',
     'h1',
     'postgres://ada:12/34@h1/db',
@@ -50,13 +54,13 @@ describe('a PostgreSQL URL', () => {
     ['sslmode=bogus', MODES],
     ['sslmode=require&sslcert=/a.pem', 'both of sslcert and sslkey'],
     ['sslmode=prefer&sslrootcert=/a.pem', 'sslmode=require or stricter'],
-    ['channel_binding=require', 'without channel_binding=require'],
-    ['gssencmode=require', 'without gssencmode=require'],
-    ['keepalives=0', 'without keepalives=0'],
+    ['channel_binding=require', 'without this value of channel_binding'],
+    ['gssencmode=require', 'without this value of gssencmode'],
+    ['keepalives=0', 'without this value of keepalives'],
     ['keepalives_idle=x', 'in whole seconds'],
     ['connect_timeout=-1', 'in whole seconds'],
-    ['hostaddr=10.0.0.1', 'without hostaddr=…'],
-    ['sslcrl=/a.pem', 'without sslcrl=…'],
+    ['hostaddr=10.0.0.1', 'without this value of hostaddr'],
+    ['sslcrl=/a.pem', 'without this value of sslcrl'],
     ['sslmode=verify-full&sslrootcert=/no/such/file.pem', 'whose sslrootcert is a readable file'],
   ])('with %s is refused by name', (parameter, why) => {
     expect(() => loadConfig({ DATABASE_URL: `postgres://ada:secret@h1/db?${parameter}` })).toThrow(why)

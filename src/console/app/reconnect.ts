@@ -10,10 +10,10 @@ const AWAY: ReadonlySet<number> = new Set([502, 503, 504])
 /** Whether the same request may succeed later without anybody doing something here. */
 export const mayPass = ({ code, status }: Problem): boolean => code === 'unreachable' || AWAY.has(status)
 
-/** A longer pause after each failure. It ends at once when the browser has a network again. */
+/** A longer pause after each failure, spread so that not all pages ask together. It ends at once when the browser has a network again. */
 export function pauseAfter(failures: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS)
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2)
     const end = () => {
       clearTimeout(timer)
       removeEventListener('online', end)

@@ -29,7 +29,8 @@ export interface FairQueueOptions {
   readonly share?: number | 'asMuchAsItLeaves'
   /**
    * Most that one caller holds, while others come, of work that began lately: what takes longer mostly waits for a lock. For work that
-   * uses processors, of which there are fewer than places: more at a time is not quicker, and slows what others do. Default: its share.
+   * uses processors, of which there are fewer than places: more at a time is not quicker, and slows what others do. Only for work of `run`.
+   * Default: its share.
    */
   readonly shareBesideOthers?: number
   /** Most entries of one caller, inside and waiting. Default: no limit. */
@@ -78,6 +79,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     shareBesideOthers = Number.POSITIVE_INFINITY,
     now = () => performance.now(),
   } = options
+  const isShareSmaller = shareBesideOthers < Number.POSITIVE_INFINITY
   const held = new Amounts()
   /** Of what is held, what began lately. */
   const young = new Amounts()
@@ -130,10 +132,12 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
       if (isYoung) young.add(caller, -weight)
       isYoung = false
     }
-    const timer = setTimeout(() => {
-      age()
-      start()
-    }, LATELY_MS)
+    const timer = isShareSmaller
+      ? setTimeout(() => {
+          age()
+          start()
+        }, LATELY_MS)
+      : undefined
     await waiting.begin()
     clearTimeout(timer)
     age()

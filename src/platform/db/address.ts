@@ -16,38 +16,40 @@ export interface Address {
   /** The URL with the first host alone, which `URL` can parse, and without the parameters that are read here. */
   readonly url: URL
   readonly tls: Tls
-  /** Null: as the service sets it. */
-  readonly keepAliveSeconds: number | null
+  /** In seconds. Null: as the service sets it. */
+  readonly keepAlive: number | null
+  readonly connectTimeout: number | null
 }
 
 const URL_PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]*)([/?][^#]*)?$/
 const HOST_AND_PORT = /^(\[[0-9a-f:.]+\]|[^:[\]]*)(?::(\d{0,5}))?$/i
 const DEFAULT_PORT = 5_432
-const ESCAPES = '# as %23, / as %2F, ? as %3F and @ as %40'
+/** What a user name or a password cannot have as it is. */
+export const ESCAPES = '# as %23, % as %25, / as %2F, ? as %3F and @ as %40'
 const NO_URL = {
   refused: `a URL that starts with postgres:// or postgresql://; write ${ESCAPES} in a user name or password`,
 }
-/** What libpq knows, and the driver does not do. The value that changes nothing passes. */
-const WITHOUT_EFFECT: Readonly<Record<string, string | null>> = {
-  channel_binding: 'prefer',
-  fallback_application_name: null,
-  gssencmode: 'prefer',
-  hostaddr: null,
-  keepalives: '1',
-  keepalives_count: null,
-  keepalives_interval: null,
-  krbsrvname: null,
-  load_balance_hosts: 'disable',
-  passfile: null,
-  require_auth: null,
-  requirepeer: null,
-  service: null,
-  sslcrl: null,
-  sslcrldir: null,
-  sslsni: '1',
-  ssl_max_protocol_version: null,
-  ssl_min_protocol_version: null,
-  tcp_user_timeout: null,
+/** What libpq knows, and the driver does not do, with the values that ask for nothing else than it does. */
+const WITHOUT_EFFECT: Readonly<Record<string, readonly string[]>> = {
+  channel_binding: ['prefer', 'disable'],
+  fallback_application_name: [],
+  gssencmode: ['prefer', 'disable'],
+  hostaddr: [],
+  keepalives: ['1'],
+  keepalives_count: [],
+  keepalives_interval: [],
+  krbsrvname: [],
+  load_balance_hosts: ['disable'],
+  passfile: [],
+  require_auth: [],
+  requirepeer: [],
+  service: [],
+  sslcrl: [],
+  sslcrldir: [],
+  sslsni: ['1'],
+  ssl_max_protocol_version: [],
+  ssl_min_protocol_version: [],
+  tcp_user_timeout: [],
 }
 
 /** @returns `refused`: what it must be */
@@ -55,29 +57,40 @@ export function readAddress(text: string): Address | Refused {
   const [, before = '', authority = '', after = ''] = URL_PARTS.exec(text) ?? []
   if (before === '') return NO_URL
   // An unencoded / or ? ends a password early, and its start would pass for a host.
-  if (after.includes('@')) return NO_URL
+  if (after.includes('@') || !isDecodable(text)) return NO_URL
   const [first = ''] = authority.split(',')
   const single = `${before}${HOST_AND_PORT.exec(first)?.[1] || 'localhost'}${after}`
   if (!URL.canParse(single)) return NO_URL
   const url = new URL(single)
-  const hostsAndPorts = url.searchParams.has('host') ? ofParameters(url.searchParams) : ofAuthority(authority)
-  if (hostsAndPorts === null) return NO_URL
+  const { searchParams } = url
+  const found = searchParams.has('host') ? ofParameters(searchParams) : ofAuthority(authority)
+  if (found === null) return NO_URL
   for (const [name, harmless] of Object.entries(WITHOUT_EFFECT)) {
-    const value = take(url.searchParams, name)
-    if (value !== null && value !== harmless && !(harmless !== null && value === 'disable'))
-      return { refused: `without ${name}=${harmless === null ? '…' : value}, which has no effect here` }
+    const value = take(searchParams, name)
+    if (value !== null && !harmless.includes(value))
+      return { refused: `a URL without this value of ${name}, which has no effect here` }
   }
-  const keepAlive = take(url.searchParams, 'keepalives_idle')
-  for (const seconds of [keepAlive, url.searchParams.get('connect_timeout')])
-    if (seconds !== null && !/^\d{1,6}$/.test(seconds))
-      return { refused: 'a URL with keepalives_idle and connect_timeout in whole seconds' }
-  const tls = readTls((name) => take(url.searchParams, name))
+  const [keepAlive = null, connectTimeout = null] = ['keepalives_idle', 'connect_timeout'].map((name) =>
+    take(searchParams, name),
+  )
+  if (![keepAlive, connectTimeout].every((seconds) => seconds === null || /^\d{1,6}$/.test(seconds)))
+    return { refused: 'a URL with keepalives_idle and connect_timeout in whole seconds' }
+  const tls = readTls((name) => take(searchParams, name))
   if ('refused' in tls) return tls
+  const { hosts, ports, list } = found
+  moveParameters(url)
   return {
-    ...hostsAndPorts,
-    ...{ url: withParameters(url), tls, keepAliveSeconds: keepAlive === null ? null : Number(keepAlive) },
-    place: `${hostsAndPorts.list}${url.pathname}`,
+    ...{ hosts, ports, place: `${list}${url.pathname}`, url, tls },
+    keepAlive: keepAlive === null ? null : Number(keepAlive),
+    connectTimeout: connectTimeout === null ? null : Number(connectTimeout),
   }
+}
+
+/** The same of a URL that the settings have accepted. @throws TypeError for any other */
+export function addressOf(text: string): Address {
+  const address = readAddress(text)
+  if ('refused' in address) throw new TypeError('not a PostgreSQL URL')
+  return address
 }
 
 interface Hosts {
@@ -101,7 +114,7 @@ function ofAuthority(list: string): Hosts | null {
 /** `host` and `port` as parameters, which may name the folder of a socket. One port is that of every host. */
 function ofParameters(parameters: URLSearchParams): Hosts | null {
   const list = take(parameters, 'host') ?? ''
-  const hosts = list.split(',').map(hostOf)
+  const hosts = list.split(',').map((host) => host || 'localhost')
   const given = (take(parameters, 'port') ?? '').split(',').map((port) => Number(port || DEFAULT_PORT))
   const ports = given.length === 1 ? hosts.map(() => given[0] as number) : given
   // The driver takes the folder of a socket alone.
@@ -110,7 +123,17 @@ function ofParameters(parameters: URLSearchParams): Hosts | null {
 }
 
 const within = (hosts: readonly string[], ports: readonly number[], list: string): Hosts | null =>
-  ports.every((port) => port >= 1 && port <= 65_535) ? { hosts, ports, list } : null
+  ports.every((port) => Number.isInteger(port) && port >= 1 && port <= 65_535) ? { hosts, ports, list } : null
+
+/** Each % begins an escape. */
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** IPv6 addresses stand in brackets. No host is this machine. */
 function hostOf(text: string): string {
@@ -118,13 +141,13 @@ function hostOf(text: string): string {
 }
 
 /** User, password and database as parameters count more than those in their places. */
-function withParameters(url: URL): URL {
-  const { searchParams } = url
-  const [user, password, database] = ['user', 'password', 'dbname'].map((name) => take(searchParams, name))
+function moveParameters(url: URL): void {
+  const [user, password, database] = ['user', 'password', 'dbname'].map((name) =>
+    take(url.searchParams, name),
+  )
   if (user != null) url.username = encodeURIComponent(user)
   if (password != null) url.password = encodeURIComponent(password)
   if (database != null) url.pathname = encodeURIComponent(database)
-  return url
 }
 
 function take(parameters: URLSearchParams, name: string): string | null {

@@ -4,7 +4,7 @@
  * What is stored and compared by several machines has one clock. A machine whose clock is hours wrong, or is set while the service
  * runs, answers and decides as the others do. Between two answers of the database, time goes on by the monotonic clock.
  */
-import type { Clock } from '../clock.ts'
+import { type Clock, systemClock } from '../clock.ts'
 import type { Log } from '../observability/log.ts'
 import type { Sql } from './pool.ts'
 
@@ -20,21 +20,22 @@ export interface DatabaseClock extends Clock {
 }
 
 /** Tells the time of this machine until `follow` has asked. */
-export function createDatabaseClock(
-  sql: Sql,
-  log: Log,
-  machine: Clock = { now: () => new Date() },
-): DatabaseClock {
+export function createDatabaseClock(sql: Sql, log: Log, machine: Clock = systemClock): DatabaseClock {
   let known = { ms: machine.now().getTime(), at: performance.now() }
   let timer: Timer | undefined
   let isToldWrong = false
 
+  const at = (monotonicMs: number) => known.ms + monotonicMs - known.at
+
   async function ask(): Promise<void> {
     const sent = performance.now()
     const [row] = await sql<[{ now: Date }]>`select clock_timestamp() as now`
-    const at = performance.now()
-    known = { ms: row.now.getTime() + (at - sent) / 2, at }
-    const aheadMs = machine.now().getTime() - known.ms
+    const received = performance.now()
+    // The answer is as old as the way back. Also the wait for a connection counts here, so a late answer says little.
+    const errorMs = (received - sent) / 2
+    const ms = row.now.getTime() + errorMs
+    if (Math.abs(ms - at(received)) > errorMs) known = { ms, at: received }
+    const aheadMs = machine.now().getTime() - at(performance.now())
     const isWrong = Math.abs(aheadMs) > WRONG_MS
     if (isWrong && !isToldWrong)
       log.warn(
@@ -45,7 +46,7 @@ export function createDatabaseClock(
   }
 
   return {
-    now: () => new Date(known.ms + performance.now() - known.at),
+    now: () => new Date(at(performance.now())),
     async follow() {
       timer ??= setInterval(() => void ask().catch(() => {}), EVERY_MS).unref()
       await ask().catch(() => {})

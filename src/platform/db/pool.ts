@@ -8,7 +8,7 @@
 import { readFileSync } from 'node:fs'
 import postgres from 'postgres'
 import { parseStored } from '../validation/exact-number.rules.ts'
-import { readAddress } from './address.ts'
+import { addressOf } from './address.ts'
 import type { Tls } from './address-tls.ts'
 import { isReadOnlyServer } from './sqlstate.ts'
 
@@ -193,13 +193,11 @@ export function connect(database: Database, options: ConnectOptions): Sql {
 function placeOf(database: Extract<Database, { url: string }>, options: ConnectOptions) {
   const { directUrl = null, prepare } = database
   const isPooled = directUrl !== null && options.session !== true
-  const address = readAddress(isPooled ? database.url : (directUrl ?? database.url))
-  if ('refused' in address) throw new TypeError('not a PostgreSQL URL')
-  const { url, hosts, ports, tls, keepAliveSeconds } = address
+  const address = addressOf(isPooled ? database.url : (directUrl ?? database.url))
+  const { url, hosts, ports, tls, keepAlive, connectTimeout } = address
   // A pooler may connect to another server at any time, so it decides.
   const attributes = url.searchParams.get('target_session_attrs') ?? (isPooled ? 'any' : 'primary')
   url.searchParams.delete('target_session_attrs')
-  const connectTimeout = url.searchParams.get('connect_timeout')
   if (isPooled) url.username = encodeURIComponent(roleOf(decodeURIComponent(url.username), options))
   return {
     isPooled,
@@ -210,8 +208,8 @@ function placeOf(database: Extract<Database, { url: string }>, options: ConnectO
       ...(hosts[0]?.startsWith('/') === true
         ? { host: hosts[0], port: ports[0] as number }
         : { host: [...hosts], port: [...ports] }),
-      ...(connectTimeout === null ? {} : { connect_timeout: Number(connectTimeout) }),
-      ...(keepAliveSeconds === null ? {} : { keep_alive: keepAliveSeconds }),
+      ...(connectTimeout === null ? {} : { connect_timeout: connectTimeout }),
+      ...(keepAlive === null ? {} : { keep_alive: keepAlive }),
       ...tlsOptions(tls),
       ...(attributes === 'any' ? {} : { target_session_attrs: attributes as 'primary' }),
     },

@@ -7,7 +7,7 @@
  * suffix, and the same password.
  */
 import { oneLine, StartError } from '../lifecycle/start-error.ts'
-import { readAddress } from './address.ts'
+import { addressOf } from './address.ts'
 import {
   connect,
   type Database,
@@ -42,8 +42,7 @@ export async function examineRoles(
   statementTimeoutMs: number,
 ): Promise<readonly RoleProblem[]> {
   if (!('url' in database) || typeof database.directUrl !== 'string') return []
-  const address = readAddress(database.url)
-  const user = 'refused' in address ? '' : decodeURIComponent(address.url.username)
+  const user = decodeURIComponent(addressOf(database.url).url.username)
   const problems: RoleProblem[] = []
   for (const kind of KINDS) {
     const role = roleOf(user, kind)

@@ -8,7 +8,7 @@
 import { mkdirSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Config } from '../../config.ts'
-import { readAddress } from '../db/address.ts'
+import { addressOf } from '../db/address.ts'
 import type { Servers } from '../lifecycle/servers.ts'
 import { oneLine, StartError } from '../lifecycle/start-error.ts'
 import type { Log } from '../observability/log.ts'
@@ -107,16 +107,10 @@ export async function openServers(
   }
 }
 
-/** The settings have been checked. */
-function placeOf(url: string): string {
-  const address = readAddress(url)
-  return 'refused' in address ? '' : address.place
-}
-
 function external(config: Config, databaseUrl: string): StartedServers {
   const { databaseDirectUrl: directUrl, databasePrepare: prepare } = config
-  const pooler = directUrl === null ? '' : `, through a pooler at ${placeOf(databaseUrl)}`
-  const databaseName = `PostgreSQL at ${placeOf(directUrl ?? databaseUrl)}`
+  const pooler = directUrl === null ? '' : `, through a pooler at ${addressOf(databaseUrl).place}`
+  const databaseName = `PostgreSQL at ${addressOf(directUrl ?? databaseUrl).place}`
   return {
     servers: { database: { url: databaseUrl, directUrl, prepare }, redis: config.redisUrl },
     embedded: { postgres: false, redis: false },

@@ -33,7 +33,7 @@ export function createLog(level: Config['logLevel'], name: string): Log {
     {
       level,
       base: { name },
-      // A cause has its own place. Within the message it would stand there twice, where a message repeats its cause for people.
+      // A cause has a place of its own: many messages repeat its text already.
       serializers: { err: pino.stdSerializers.errWithCause },
       redact: { paths: REDACTED, censor: '[redacted]' },
       timestamp: pino.stdTimeFunctions.isoTime,

@@ -29,7 +29,9 @@ export interface PlaybackOptions {
   readonly contentType: string
   /** Suggested name for saving. */
   readonly fileName: string
+  /** The URL is good from now on, */
   readonly now: Date
+  /** until then. */
   readonly expiresAt: Date
   /** URL of this service (see `baseUrlOf`), for stores whose objects the service serves itself. */
   readonly baseUrl: string

@@ -25,6 +25,8 @@ type StopMode = 'fast' | 'immediate'
 export interface PrivatePostgres {
   readonly port: number
   readonly url: string
+  /** Of its Unix socket. */
+  readonly socketFolder: string
   /** Stops the server and starts it again; resolves when it answers. */
   restart(mode: StopMode): Promise<void>
   /** Keeps a copy of the data, as a standby that falls behind from now on has it. */
@@ -91,7 +93,10 @@ async function start(port: number, fill: (place: Place) => Promise<void>): Promi
   const program = (name: string) => [...prefix, join(binaries.folder, 'bin', name)]
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   await fill({ root, data, program })
-  const settings = [...SETTINGS, ...LAZY, 'unix_socket_directories='].flatMap((setting) => ['-c', setting])
+  const settings = [...SETTINGS, ...LAZY, `unix_socket_directories=${data}`].flatMap((setting) => [
+    '-c',
+    setting,
+  ])
   const launch = async () => {
     const child = Bun.spawn([...program('postgres'), '-D', data, '-p', String(port), ...settings], {
       cwd: root,
@@ -118,6 +123,7 @@ async function start(port: number, fill: (place: Place) => Promise<void>): Promi
   return {
     port,
     url,
+    socketFolder: data,
     async restart(mode) {
       await end(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
       child = await launch()
