@@ -31,7 +31,7 @@ import { createUpload } from '../support/uploads.ts'
 
 setDefaultTimeout(300_000)
 
-const [INGEST_MS, SIGNAL_MS, UPLOAD_MS] = [2_000, 5_000, 45_000]
+const [INGEST_MS, SIGNAL_MS, UPLOAD_MS] = [2_000, 5_000, 20_000]
 /** Measured conversations of the quiet organization. */
 const ROUNDS = 4
 /** Requests that send all of their body but the last byte: more than `MAX_BODIES_MB`, then more than what may be left of it. */
