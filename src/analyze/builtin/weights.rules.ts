@@ -40,7 +40,7 @@ export function packClassifier(classifier: Classifier, corpus: string): Uint8Arr
 /** @throws Error if the file is damaged */
 export function readClassifier(packed: Uint8Array): Classifier & { readonly corpus: string } {
   // A copy that is no Buffer, whose slices would share memory.
-  const bytes = Uint8Array.from(packed)
+  const bytes = new Uint8Array(packed)
   let at = LENGTH
   const take = (length: number) => {
     const part = bytes.slice(at, at + length)
@@ -57,7 +57,8 @@ export function readClassifier(packed: Uint8Array): Classifier & { readonly corp
       answers,
       dense: new Float32Array(take(empty.dense.byteLength)),
       biases: new Float32Array(take(empty.biases.byteLength)),
-      grams: Float32Array.from(new Int8Array(take(empty.grams.length)), (value) => value * unit),
+      // Not `Float32Array.from`, which first makes a list of all values.
+      grams: new Float32Array(new Int8Array(take(empty.grams.length))).map((value) => value * unit),
     }
   }
   const [pieces, whole, outcome, sentiment] = PARTS.map(read) as [Linear, Linear, Linear, Linear]

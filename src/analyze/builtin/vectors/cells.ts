@@ -3,5 +3,5 @@ import file from './centroids.zst' with { type: 'file' }
 
 export async function loadCentroids(): Promise<Int8Array> {
   const bytes = await Bun.zstdDecompress(await Bun.file(file).arrayBuffer())
-  return Int8Array.from(new Int8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength))
+  return new Int8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
