@@ -9,7 +9,7 @@ import type { Deps } from './container.ts'
 import { INSIGHT_CHANGES } from './findings/backfill.ts'
 import { COUNT_CHANGES, COVERAGE_CHANGES } from './insight/counts/backfill.ts'
 import { personAddressesChange } from './people/addresses.ts'
-import { type DataChange, runDataChange } from './platform/db/data-change.ts'
+import { type ComputedChange, type DataChange, runDataChange } from './platform/db/data-change.ts'
 import { QUOTA_CHANGES } from './quotas/backfill.ts'
 import { recordingNamesChange } from './recordings/names.ts'
 import { participantTimeChange } from './recordings/participants.ts'
@@ -20,7 +20,7 @@ import { deliveryActors } from './webhooks/maintenance.ts'
 import { weeklyMailActors } from './weekly-mail/service.ts'
 
 /** A feature exports its change from its store. A change stays here until every supported older version has run it. */
-const createDataChanges = (textWork: TextWork): readonly DataChange[] => [
+const createDataChanges = (textWork: TextWork): readonly (DataChange | ComputedChange)[] => [
   sessionPeopleChange,
   personAddressesChange,
   sessionTimesChange,
@@ -41,7 +41,7 @@ const createDataChanges = (textWork: TextWork): readonly DataChange[] => [
 /** Looks every minute for a change that is not finished, and runs it. */
 export function dataChangeMaintenance(
   { sql, newId, log, textWork }: Pick<Deps, 'sql' | 'newId' | 'log' | 'textWork'>,
-  changes: readonly DataChange[] = createDataChanges(textWork),
+  changes: readonly (DataChange | ComputedChange)[] = createDataChanges(textWork),
 ): readonly MaintenanceTask[] {
   const runner = newId()
   return changes.map((change) => ({

@@ -124,7 +124,8 @@ async function conversations(bobId: string) {
     ] as const)
       await insertSignal(sql, { organizationId, applicationId, sessionId }, { occurred_at: AT(day), rating })
     made[name] = sessionId
-    await transaction(sql, (tx) => createSearchChanges(server.deps.textWork)[0]!.change(tx, [sessionId]))
+    const change = await createSearchChanges(server.deps.textWork)[0]!.compute(sql, [sessionId])
+    await transaction(sql, (tx) => change(tx, [sessionId]))
   }
 }
 

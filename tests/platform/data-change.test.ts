@@ -2,7 +2,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { createTextWorkHere } from '../../src/analyze/text-work.ts'
 import { dataChangeMaintenance } from '../../src/data-changes.ts'
-import { runDataChange, unfinishedDataChanges } from '../../src/platform/db/data-change.ts'
+import {
+  type ComputedChange,
+  runDataChange,
+  unfinishedDataChanges,
+} from '../../src/platform/db/data-change.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
 import { doubling } from '../support/data-change.ts'
@@ -90,6 +94,61 @@ describe('a data change', () => {
     // A process that stops properly releases its lease.
     expect(await runDataChange(database.sql, doubling, options())).toBe('finished')
     expect(await times()).toEqual([{ times: 1, count: ROWS }])
+  })
+
+  test('that computes holds no row meanwhile, and another process that took over is not undone', async () => {
+    const { sql } = database
+    const [computing, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const { change: double, ...thing } = doubling
+    const seen: (readonly string[])[] = []
+    const slow: ComputedChange = {
+      ...thing,
+      async compute(_, keys) {
+        seen.push(keys)
+        computing.resolve()
+        await go.promise
+        return double
+      },
+    }
+    const first = runDataChange(sql, slow, options())
+    await computing.promise
+    await sql.begin(async (tx) => {
+      await tx`set local lock_timeout = '1s'`
+      await tx`update thing set size = 100 where id = 1`
+      await tx`delete from thing where id = 50`
+    })
+    // The lease of the first has ended.
+    await eventually(async () => (await runDataChange(sql, doubling, options())) === 'finished')
+    go.resolve()
+    expect(await first).toBe('finished')
+    expect(seen).toHaveLength(1)
+    expect(await times()).toEqual([{ times: 1, count: ROWS - 1 }])
+    const [row] = await sql`select new_size as size from thing where id = 1`
+    expect(row?.size).toBe(200)
+  })
+
+  test('that computes changes every row once, also where rows come and go between', async () => {
+    const { sql } = database
+    const { change: double, ...thing } = doubling
+    let steps = 0
+    const busy: ComputedChange = {
+      ...thing,
+      async compute(_, keys) {
+        steps += 1
+        if (steps === 1) await sql`delete from thing where id in (3, 50)`
+        if (steps === 2) await sql`insert into thing (id, size) values (-1, 1), (5000, 1)`
+        expect(keys.length).toBeLessThanOrEqual(50)
+        return double
+      },
+    }
+    expect(await runDataChange(sql, busy, options())).toBe('finished')
+    // -1 came behind the position, as what an older process writes.
+    expect(await times()).toEqual([
+      { times: 0, count: 1 },
+      { times: 1, count: ROWS - 1 },
+    ])
+    const [progress] = await sql`select rows_done::int as done from data_change where name = 'thing_size'`
+    expect(progress?.done).toBe(ROWS - 1)
   })
 
   test('is a maintenance task of the service', async () => {

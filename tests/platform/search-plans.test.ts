@@ -153,6 +153,30 @@ test.each([
 })
 
 describe('the background change', () => {
+  test('lets a conversation be changed while the text process works, and does not write what was changed', async () => {
+    const { sql } = server.database
+    const sessionId = await insertSession(sql, tenant.organizationId, applicationIds[1] as string)
+    for (const [sequence, content] of ['A zeppelin over the lake.', 'A dirigible over the hill.'].entries())
+      await insertEvent(sql, tenant.organizationId, sessionId, sequence + 1, { body: sql.json({ content }) })
+    const [change] = createSearchChanges({
+      async run(job, input, signal, organization) {
+        await sql.begin(async (tx) => {
+          await tx`set local lock_timeout = '1s'`
+          await tx`select from agent_session where id = ${sessionId} for update`
+          await tx`
+            update agent_event set body = ${tx.json({ content: 'A balloon.' })}
+            where session_id = ${sessionId} and sequence = 1`
+        })
+        return server.deps.textWork.run(job, input, signal, organization)
+      },
+    })
+    const write = await change!.compute(sql, [sessionId])
+    await transaction(sql, (tx) => write(tx, [sessionId]))
+    const rows = await sql<{ words: string }[]>`
+      select document::text as words from search_passage where session_id = ${sessionId}`
+    expect(rows.map(({ words }) => /zeppelin|balloon|dirig/.exec(words)?.[0])).toEqual(['dirig'])
+  })
+
   test('indexes what was stored before, once, with progress', async () => {
     const { sql } = server.database
     const key = server.as({ apiKey: tenant.apiKey })

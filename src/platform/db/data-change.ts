@@ -14,17 +14,26 @@ import type { Query, Sql, Tx } from './pool.ts'
 import { transaction } from './transaction.ts'
 
 /** Rows of a table whose primary key is one column. */
-export interface DataChange {
+interface ChangedTable {
   /** Stable: the progress is stored under this name. */
   readonly name: string
   readonly table: string
   readonly key: string
-  /** Rows of one step. A step should take less than 100 ms, because it locks its rows. */
+  /** Rows of one step. A step should lock its rows for less than 100 ms. */
   readonly rowsPerStep: number
-  /** Called before the first step, outside of any transaction. */
-  prepare?(): Promise<void>
-  /** Changes the rows of `table` whose key is in `keys`. The next step starts after they are committed. */
-  change(tx: Tx, keys: readonly string[]): Promise<void>
+}
+
+/** Changes the rows of `table` whose key is in `keys`. The next step starts after they are committed. */
+type ChangeRows = (tx: Tx, keys: readonly string[]) => Promise<void>
+
+export interface DataChange extends ChangedTable {
+  readonly change: ChangeRows
+}
+
+/** A change that needs more than SQL, such as work of another process. */
+export interface ComputedChange extends ChangedTable {
+  /** Outside of any transaction, so nobody waits for a row. @returns what changes the rows, which may be others by then */
+  compute(sql: Sql, keys: readonly string[]): Promise<ChangeRows>
 }
 
 export interface DataChangeOptions {
@@ -47,15 +56,14 @@ export type DataChangeOutcome = 'finished' | 'leased' | 'stopped'
 /** Runs a change until it is finished or the process stops. Call it regularly; it resumes by itself. */
 export async function runDataChange(
   sql: Sql,
-  change: DataChange,
+  change: DataChange | ComputedChange,
   { runner, stopping, leaseMs = LEASE_MS, pauseRatio = PAUSE_RATIO }: DataChangeOptions,
 ): Promise<DataChangeOutcome> {
   await register(sql, change)
   if (await isFinished(sql, change.name)) return 'finished'
-  await change.prepare?.()
   while (!stopping.aborted) {
     const startedAt = performance.now()
-    const state = await transaction(sql, (tx) => step(tx, change, runner, leaseMs))
+    const state = await step(sql, change, { runner, leaseMs })
     if (state !== 'changed') return state
     const pauseMs = (performance.now() - startedAt) * pauseRatio
     await delay(pauseMs, undefined, { signal: stopping }).catch(() => {})
@@ -86,7 +94,7 @@ export async function isFinished(sql: Query, name: string): Promise<boolean> {
   return rows.length > 0
 }
 
-async function register(sql: Sql, { name, table }: DataChange): Promise<void> {
+async function register(sql: Sql, { name, table }: ChangedTable): Promise<void> {
   await sql`
     insert into data_change (name, rows_total)
     select ${name}, greatest(reltuples, 0)::bigint
@@ -95,46 +103,92 @@ async function register(sql: Sql, { name, table }: DataChange): Promise<void> {
     on conflict (name) do nothing`
 }
 
-/** One transaction: claims the change, changes the next rows, and stores the position. */
-async function step(
-  tx: Tx,
-  change: DataChange,
-  runner: string,
-  leaseMs: number,
-): Promise<'changed' | 'finished' | 'leased'> {
-  const [claimed] = await tx<{ position: string | null; isFinished: boolean }[]>`
-    select position, finished_at is not null as "isFinished"
-    from data_change
-    where name = ${change.name} and (runner = ${runner} or leased_until is null or leased_until < now())
-    for update skip locked`
-  if (claimed === undefined) return 'leased'
-  if (claimed.isFinished) return 'finished'
-  const keys = await nextKeys(tx, change, claimed.position)
-  if (keys.length > 0) await change.change(tx, keys)
-  const isFinished = keys.length < change.rowsPerStep
-  await tx`
-    update data_change
-    set position = coalesce(${keys.at(-1) ?? null}, position),
-      rows_done = rows_done + ${keys.length},
-      runner = ${runner},
-      leased_until = case when not ${isFinished}::bool then now() + ${leaseMs}::float8 * interval '1 millisecond' end,
-      finished_at = case when ${isFinished}::bool then now() end
-    where name = ${change.name}`
-  return isFinished ? 'finished' : 'changed'
+type State = 'changed' | 'finished' | 'leased'
+
+interface Runner {
+  readonly runner: string
+  readonly leaseMs: number
 }
 
+/** Claims the change, changes the next rows, and stores the position. */
+async function step(sql: Sql, change: DataChange | ComputedChange, as: Runner): Promise<State> {
+  const { rowsPerStep } = change
+  if ('change' in change)
+    return claim(sql, change, as, async (tx, position) => {
+      const keys = await nextKeys(tx, change, position, { isLocking: true })
+      if (keys.length > 0) await change.change(tx, keys)
+      return { rows: keys.length, last: keys.at(-1), isLast: keys.length < rowsPerStep }
+    })
+  let seen: { readonly position: string | null; readonly keys: readonly string[] } | undefined
+  const state = await claim(sql, change, as, async (tx, position) => {
+    seen = { position, keys: await nextKeys(tx, change, position, { isLocking: false }) }
+    return { rows: 0, last: undefined, isLast: seen.keys.length === 0 }
+  })
+  if (seen === undefined || seen.keys.length === 0) return state
+  const { position: start, keys: known } = seen
+  const changeRows = await change.compute(sql, known)
+  return claim(sql, change, as, async (tx, position) => {
+    // Another process took over, and went on.
+    if (position !== start) return { rows: 0, last: undefined, isLast: false }
+    const keys = await nextKeys(tx, change, position, { isLocking: true, through: known.at(-1) })
+    if (keys.length > 0) await changeRows(tx, keys)
+    // Rows may have come between the known ones, or gone.
+    const last = keys.length < rowsPerStep ? known.at(-1) : keys.at(-1)
+    return { rows: keys.length, last, isLast: known.length < rowsPerStep }
+  })
+}
+
+interface Changed {
+  readonly rows: number
+  /** Key of the last row that needs no look any more; undefined: the position stays. */
+  readonly last: string | undefined
+  readonly isLast: boolean
+}
+
+/** One transaction that holds the change. */
+function claim(
+  sql: Sql,
+  { name }: ChangedTable,
+  { runner, leaseMs }: Runner,
+  work: (tx: Tx, position: string | null) => Promise<Changed>,
+): Promise<State> {
+  return transaction(sql, async (tx) => {
+    const [claimed] = await tx<{ position: string | null; isFinished: boolean }[]>`
+      select position, finished_at is not null as "isFinished"
+      from data_change
+      where name = ${name} and (runner = ${runner} or leased_until is null or leased_until < now())
+      for update skip locked`
+    if (claimed === undefined) return 'leased'
+    if (claimed.isFinished) return 'finished'
+    const { rows, last, isLast } = await work(tx, claimed.position)
+    await tx`
+      update data_change
+      set position = coalesce(${last ?? null}, position),
+        rows_done = rows_done + ${rows},
+        runner = ${runner},
+        leased_until = case when not ${isLast}::bool then now() + ${leaseMs}::float8 * interval '1 millisecond' end,
+        finished_at = case when ${isLast}::bool then now() end
+      where name = ${name}`
+    return isLast ? 'finished' : 'changed'
+  })
+}
+
+/** Locks the rows, unless they are only looked at. */
 async function nextKeys(
   tx: Tx,
-  { table, key, rowsPerStep }: DataChange,
+  { table, key, rowsPerStep }: ChangedTable,
   position: string | null,
+  { isLocking, through }: { readonly isLocking: boolean; readonly through?: string | undefined },
 ): Promise<readonly string[]> {
   const rows = await tx<{ key: string }[]>`
     select ${tx(key)}::text as key
     from ${tx(table)}
-    ${position === null ? tx`` : tx`where ${tx(key)} > ${position}`}
+    where true
+      ${position === null ? tx`` : tx`and ${tx(key)} > ${position}`}
+      ${through === undefined ? tx`` : tx`and ${tx(key)} <= ${through}`}
     order by ${tx(table)}.${tx(key)}
     limit ${rowsPerStep}
-    for no key update`
+    ${isLocking ? tx`for no key update` : tx``}`
   return rows.map((row) => row.key)
 }
 
