@@ -1,5 +1,6 @@
 /** How people are found by parts of their name and address. Pure. */
-import { wantedOf, withoutAccents, wordsOf } from '../platform/text/words.rules.ts'
+import { withoutAccents } from '../platform/text/normal-form.rules.ts'
+import { wantedOf, wordsOf } from '../platform/text/words.rules.ts'
 
 /** Words of a search. Further ones are left out. */
 const MAX_WORDS = 16

@@ -118,14 +118,9 @@ import { refusalOf } from '../../src/platform/net/openai-refusal.rules.ts'
 import { createOutboundPolicy, isPublicAddress } from '../../src/platform/net/outbound-url.ts'
 import { retryAfterMs, retryAfterSeconds } from '../../src/platform/net/retry-after.rules.ts'
 import { contentDisposition } from '../../src/platform/storage/disposition.ts'
+import { composed, normalFormOf, withoutAccents } from '../../src/platform/text/normal-form.rules.ts'
 import { piecesOf as piecesOfText } from '../../src/platform/text/pieces.rules.ts'
-import {
-  nameWords,
-  signsOf,
-  wantedOf,
-  withoutAccents,
-  wordsOf as wordsOfText,
-} from '../../src/platform/text/words.rules.ts'
+import { nameWords, signsOf, wantedOf, wordsOf as wordsOfText } from '../../src/platform/text/words.rules.ts'
 import { isEmail, isEmailAddress } from '../../src/platform/validation/email-address.ts'
 import { exactNumber, parseExact, parseStored } from '../../src/platform/validation/exact-number.rules.ts'
 import { isStorableText, parseJson } from '../../src/platform/validation/json.ts'
@@ -843,12 +838,20 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     },
     shownCode: { length: BODY, read: shownCode },
   },
+  'platform/text/normal-form.rules.ts': {
+    composed: { length: HEADER, read: composed },
+    normalFormOf: {
+      length: MAX_PASSAGE,
+      starts: ['', 'a', '請', '한', 'ᄒ', 'é'],
+      read: (text) => normalFormOf(text, withoutAccents),
+    },
+    withoutAccents: { length: HEADER, read: withoutAccents },
+  },
   'platform/text/pieces.rules.ts': { piecesOf: { length: MAX_PASSAGE, read: piecesOfText } },
   'platform/text/words.rules.ts': {
     nameWords: { length: MAX_PASSAGE, read: nameWords },
     signsOf: { length: HEADER, read: signsOf },
     wantedOf: { length: HEADER, read: (text) => wantedOf(text, 3) },
-    withoutAccents: { length: HEADER, read: withoutAccents },
     wordsOf: { length: MAX_PASSAGE, starts: ['', 'a', '請', '한', 'é'], read: wordsOfText },
   },
   'people/search.rules.ts': {

@@ -4,9 +4,13 @@
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { prepareEvent } from '../../src/agents/events/fingerprint.ts'
+import { compileRedaction, PRESENT_RULES } from '../../src/agents/events/redaction.ts'
+import { sanitizeEvent } from '../../src/agents/events/sanitize.ts'
 import { type GuardedWrite, readSessions, writeGuarded } from '../../src/agents/ingest/guarded.store.ts'
+import { DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
 import {
   type Agent,
+  APPEND,
   assistantMessage,
   eventRows,
   openAgent,
@@ -154,7 +158,7 @@ test('a retry of an event that an older release redacted differently is a duplic
   const { sql } = server.database
   await sql`
     update agent_event e
-    set body = old.body, fingerprint = old.fingerprint
+    set body = old.body, fingerprint = old.fingerprint, rules_version = null
     from agent_event old
     where old.session_id = ${source} and e.session_id = ${sessionId} and old.external_event_id = e.external_event_id`
   expect(await agent.accept([event, userMessage(2)])).toMatchObject({
@@ -167,3 +171,53 @@ test('a retry of an event that an older release redacted differently is a duplic
   expect(await agent.accept([event])).toMatchObject({ deduplicatedEventCount: 1 })
   await agent.refuse('event_changed', [userMessage(1, { content: 'I sent {"password":"other"}' })])
 })
+
+test.each([
+  [1, null],
+  [2, null],
+  [1, 1],
+  [2, 2],
+] as const)(
+  'an event that version %p of the rules redacted, kept as %p, is a duplicate',
+  async (rules, kept) => {
+    const redaction = { redactedFields: ['password'], redactedPatterns: ['Falcon'] }
+    const settings = { ...DEFAULT_SETTINGS, ...redaction }
+    const agent = await openAgent(server, { settings: redaction })
+    const event = userMessage(1, {
+      content: 'ＦＡＬＣＯＮ Falcon {"password":"hunter2"} {"ｐａｓｓｗｏｒｄ":"x"}',
+    })
+    const { sessionId } = await agent.accept([event])
+    const { sql } = server.database
+    const [present] = await sql`select rules_version from agent_event where session_id = ${sessionId}`
+    expect(present).toEqual({ rules_version: PRESENT_RULES })
+    const { externalEventId, type, content, occurredAt = '' } = event
+    const then = prepareEvent(
+      sanitizeEvent({ ...event, occurredAt }, settings, compileRedaction(redaction).under(rules)),
+    )
+    await sql`
+    update agent_event set body = ${then.body}::text::jsonb, fingerprint = ${Buffer.from(then.fingerprint)}, rules_version = ${kept}
+    where session_id = ${sessionId}`
+    expect(await agent.accept([event])).toMatchObject({ acceptedEventCount: 0, deduplicatedEventCount: 1 })
+    await agent.refuse('event_changed', [{ ...event, content: 'something else' }])
+    // It is a duplicate, too, where the service numbers it, and where the settings have changed since.
+    const append = async () => {
+      const request = agent.request([{ externalEventId, type, content, occurredAt }])
+      const { status, body } = await agent.client.post(APPEND, request)
+      expect(status).toBe(200)
+      return body
+    }
+    expect(await append()).toMatchObject({ deduplicatedEventCount: 1, revisedEventCount: 0 })
+    await agent.configure({ ...redaction, redactedFields: ['password', 'token'] })
+    expect(await agent.accept([event])).toMatchObject({ deduplicatedEventCount: 1 })
+    expect(await append()).toMatchObject({ deduplicatedEventCount: 1, revisedEventCount: 0 })
+    // A revision keeps the version of what it replaces.
+    await agent.accept([{ ...event, revision: 2, content: 'ＦＡＬＣＯＮ' }])
+    const versions = await sql`
+    select e.rules_version as present, r.rules_version as former
+    from agent_event e
+    join agent_event_revision r using (session_id, external_event_id)
+    where session_id = ${sessionId}`
+    expect([...versions]).toEqual([{ present: PRESENT_RULES, former: kept }])
+    expect(await agent.accept([event])).toMatchObject({ deduplicatedEventCount: 1 })
+  },
+)

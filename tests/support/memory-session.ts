@@ -4,7 +4,7 @@
  */
 
 import { type PreparedEvent, prepareEvent } from '../../src/agents/events/fingerprint.ts'
-import { compileRedaction } from '../../src/agents/events/redaction.ts'
+import { compileRedaction, PRESENT_RULES, type RulesVersion } from '../../src/agents/events/redaction.ts'
 import { sanitizeEvent } from '../../src/agents/events/sanitize.ts'
 import {
   type DecideInput,
@@ -41,6 +41,7 @@ export class MemorySession {
       this.#history.set(revisionKey(event.externalEventId, event.revision), {
         fingerprint,
         settingsVersion: this.#versions.length,
+        rulesVersion: PRESENT_RULES,
       })
     for (const prepared of [...decision.inserts, ...decision.revisions]) this.#store(prepared)
     return [decision.acceptedEventCount, decision.deduplicatedEventCount, decision.revisedEventCount]
@@ -54,14 +55,13 @@ export class MemorySession {
       occupied: new Map([...this.rows].map(([id, row]) => [row.sequence, id])),
       history: this.#history,
       refusal: () => null,
-      formerly: () => null,
-      rejudge: (index, version) => this.prepare(events[index] as Event, version).fingerprint,
+      rejudge: (index, version, rules) => this.prepare(events[index] as Event, version, rules).fingerprint,
     }
   }
 
-  prepare(event: Event, version = this.#versions.length): PreparedEvent {
+  prepare(event: Event, version = this.#versions.length, rules: RulesVersion = PRESENT_RULES): PreparedEvent {
     const settings = this.#versions[version - 1] as AgentSettings
-    return prepareEvent(sanitizeEvent(event, settings, compileRedaction(settings)))
+    return prepareEvent(sanitizeEvent(event, settings, compileRedaction(settings).under(rules)))
   }
 
   /** Loses an event, as retention does. */
@@ -88,6 +88,7 @@ export class MemorySession {
     const previous = this.rows.get(externalEventId)
     if (previous !== undefined) this.#history.set(revisionKey(externalEventId, previous.revision), previous)
     const settingsVersion = this.#versions.length
-    this.rows.set(externalEventId, { sequence, revision, type, final, body, fingerprint, settingsVersion })
+    const under = { settingsVersion, rulesVersion: PRESENT_RULES }
+    this.rows.set(externalEventId, { sequence, revision, type, final, body, fingerprint, ...under })
   }
 }

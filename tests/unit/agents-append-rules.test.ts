@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type PreparedEvent, prepareEvent } from '../../src/agents/events/fingerprint.ts'
+import { PRESENT_RULES } from '../../src/agents/events/redaction.ts'
 import {
   idsOf,
   type KnownRevision,
@@ -98,7 +99,7 @@ function stored(
 ): KnownRevision {
   const { event } = prepared(id, content, EARLY)
   const { fingerprint } = prepareEvent({ ...event, sequence })
-  return { sequence, revision, occurredAt: EARLY, fingerprint, settingsVersion }
+  return { sequence, revision, occurredAt: EARLY, fingerprint, settingsVersion, rulesVersion: PRESENT_RULES }
 }
 
 function number(events: readonly PreparedEvent[], more: Partial<NumberInput> = {}) {
@@ -110,7 +111,7 @@ function number(events: readonly PreparedEvent[], more: Partial<NumberInput> = {
     settingsVersion: 1,
     known: new Map(),
     bodies: new Map(),
-    redactsFields: false,
+    redacts: false,
     ...more,
   })
 }
@@ -168,10 +169,36 @@ describe('numbers', () => {
     const known = new Map([['a', [stored('a', 'secret', 7, 1, 4)]]])
     const events = [prepared('a', '[redacted]')]
     expect(number(events, { known, highest: 7 })).toEqual({ events: null, missing: [4] })
-    const then = (content: string) => new Map([[4, { present: [prepared('a', content).body], former: null }]])
+    const then = (content: string) => {
+      const { body } = prepared('a', content)
+      return new Map([[4, { 1: [], 2: [], 3: [body] }]])
+    }
     expect(placed(events, { known, highest: 7, bodies: then('secret') })).toEqual(['a 7 r1'])
     expect(placed(events, { known, highest: 7, bodies: then('other') })).toEqual(['a 7 r2'])
   })
+
+  test.each([
+    [1, [1], true],
+    [2, [2], true],
+    [2, [1, 3], false],
+    [null, [1], true],
+    [null, [2], true],
+    [null, [3], false],
+  ] as const)(
+    'what version %p of the rules redacted is compared as it redacted',
+    (rulesVersion, same, isSame) => {
+      const known = new Map([['a', [{ ...stored('a', 'secret', 7), rulesVersion }]]])
+      const events = [prepared('a', '[redacted]')]
+      expect(number(events, { known, highest: 7, redacts: true })).toEqual({ events: null, missing: [1] })
+      const body = (version: number) => [
+        prepared('a', same.some((one) => one === version) ? 'secret' : 'other').body,
+      ]
+      const bodies = new Map([[1, { 1: body(1), 2: body(2), 3: body(3) }]])
+      expect(placed(events, { known, highest: 7, redacts: true, bodies })).toEqual([
+        isSame ? 'a 7 r1' : 'a 7 r2',
+      ])
+    },
+  )
 
   test('where no number is left the request is refused', () => {
     const codeOf = (more: Partial<NumberInput>) => {

@@ -53,6 +53,94 @@ describe('redacted text patterns', () => {
   })
 })
 
+describe('the normal form', () => {
+  test.each([
+    // Full width, ligatures, half-width kana.
+    ['\\d{4}', 'pin １２３４!', 'pin [redacted]!'],
+    ['[A-Z]{2}\\d{6}', 'id ＡＢ１２３４５６.', 'id [redacted].'],
+    ['Falcon', 'x Ｆａｌｃｏｎ x', 'x [redacted] x'],
+    ['office', 'an oﬃce', 'an [redacted]'],
+    ['ガンダム', 'xｶﾞﾝﾀﾞﾑx', 'x[redacted]x'],
+    ['ｶﾞﾝﾀﾞﾑ', 'xガンダムx', 'x[redacted]x'],
+    ['：ok', 'a:ok', 'a[redacted]'],
+    // Case.
+    ['Falcon', 'FALCON falcon', '[redacted] [redacted]'],
+    ['straße', 'STRASSE Strasse', '[redacted] [redacted]'],
+    ['ΟΔΟΣ', 'οδος', '[redacted]'],
+    ['ПРОЕКТ', 'проект', '[redacted]'],
+    // Accents, composed and not.
+    ['Müller', 'Mu\u0308ller, MÜLLER, Muller', '[redacted], [redacted], [redacted]'],
+    ['Mu\u0308ller', 'Müller', '[redacted]'],
+    ['Muller', 'Müller', '[redacted]'],
+    ['Ørsted', 'orsted', '[redacted]'],
+    ['[éè]t[éè]', 'e\u0301te\u0301 ete', '[redacted] [redacted]'],
+    // Korean, composed and not.
+    ['비밀', `그 ${'비밀번호'.normalize('NFD')} 는`, `그 [redacted]${'번호'.normalize('NFD')} 는`],
+    ['비밀'.normalize('NFD'), '그비밀번호', '그[redacted]번호'],
+    ['한글', `x${'한글'.normalize('NFD')}`, 'x[redacted]'],
+    // What is not seen.
+    ['secret', 'se\u200bcr\u00adet', '[redacted]'],
+    ['pass word', 'pass\u00a0word', '[redacted]'],
+    // A repetition means the last letter.
+    ['Noé+', 'NOÉÉÉ n', '[redacted] n'],
+    ['ab{2}c', 'ABBC ABABC', '[redacted] ABABC'],
+    ['\\QA+é\\E+', 'xa+ee', 'x[redacted]'],
+    ['(?P<name>Kö)ln', 'KOLN', '[redacted]'],
+    ['\\p{Lu}{2}', 'ab AB', 'ab [redacted]'],
+    // Classes keep their case.
+    ['[A-Z]{3}', 'abc ABC', 'abc [redacted]'],
+    ['[A-Z][a-z]+', 'hello World', 'hello [redacted]'],
+    ['(?-i)[a-z]+9', 'AB9 ab9', 'AB9 [redacted]'],
+    // Nothing beside the match is touched.
+    ['x', 'é 한글 １', 'é 한글 １'],
+  ])('%j turns %j into %j', (pattern, text, expected) => {
+    expect(redactor([], [pattern]).text(text)).toBe(expected)
+  })
+
+  test('hides members whose names are written otherwise', () => {
+    const value = { 'pre\u0301nom': 1, PRENOM: 1, ｐａｓｓｗｏｒｄ: 1, 'pass\u200bword': 1, other: 1 }
+    expect(redactor(['prénom', 'password']).value(value)).toEqual({
+      'pre\u0301nom': REDACTED,
+      PRENOM: REDACTED,
+      ｐａｓｓｗｏｒｄ: REDACTED,
+      'pass\u200bword': REDACTED,
+      other: 1,
+    })
+    expect(redactor(['prénom']).text('{"pre\u0301nom":"Al"}')).toBe(`{"pre\u0301nom":"${REDACTED}"}`)
+  })
+
+  test('a secret in any spelling goes, and what stands around it stays', () => {
+    const letters = fc.constantFrom('a', 'é', 'Ü', 'ß', '한', 'ガ', '請', '1', 'Ø', 'ж')
+    const word = fc.array(letters, { minLength: 2, maxLength: 8 }).map((all) => `${all.join('')}z`)
+    const change = fc.constantFrom<(text: string) => string>(
+      (text) => text,
+      (text) => text.normalize('NFD'),
+      (text) => text.normalize('NFKD'),
+      (text) => text.toLowerCase(),
+      (text) => [...text].join('\u200b'),
+      (text) => text.replace(/[\x21-\x7e]/g, (one) => String.fromCharCode(one.charCodeAt(0) + 0xfee0)),
+    )
+    fc.assert(
+      fc.property(word, change, change, (secret, one, other) => {
+        expect(redactor([], [one(secret)]).text(`한 é ${other(secret)}. é`)).toBe(`한 é ${REDACTED}. é`)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('every older version of the rules redacts as it did', () => {
+    const text = '{"Password":"x"} falcon ＦＡＬＣＯＮ {"ｐａｓｓｗｏｒｄ":"y"}'
+    const { under } = redactor(['password'], ['falcon'])
+    expect(under(1).text(text)).toBe('{"Password":"x"} [redacted] ＦＡＬＣＯＮ {"ｐａｓｓｗｏｒｄ":"y"}')
+    expect(under(2).text(text)).toBe(
+      '{"Password":"[redacted]"} [redacted] ＦＡＬＣＯＮ {"ｐａｓｓｗｏｒｄ":"y"}',
+    )
+    expect(under(3).text(text)).toBe(
+      '{"Password":"[redacted]"} [redacted] [redacted] {"ｐａｓｓｗｏｒｄ":"[redacted]"}',
+    )
+  })
+})
+
 describe('redacted field names', () => {
   test('the whole value goes, at any depth and in any case of the name', () => {
     const value = { user: { Password: { hash: [1, 2] }, name: 'a' }, list: [{ PASSWORD: 1 }] }

@@ -5,15 +5,33 @@
  * value, because patterns are RE2, and two passes over a text find all matches of a pattern (platform/regex). `spend` counts the work
  * (patterns times characters) and may throw to end it. Then no part of the value is returned. Nothing is cached here;
  * the caller keeps a redactor for each settings version.
+ *
+ * Events are recognised by what was stored of them. So the rules have a version, which is kept with each event, and older versions stay
+ * as they were.
  */
 import { RE2JS, RE2JSException } from 're2js'
 import type { Spend, Work } from '../../platform/concurrency/work.ts'
 import { AppError, type ErrorDetail } from '../../platform/errors.ts'
-import { createMatches, type Matches, type Range } from '../../platform/regex/matches.ts'
+import type { Range } from '../../platform/regex/matches.ts'
+import { composed, withoutAccents } from '../../platform/text/normal-form.rules.ts'
 import { isNumberText, type NumberText } from '../../platform/validation/exact-number.rules.ts'
 import { redactNamesInText } from './redaction-json.ts'
+import {
+  compileUnits,
+  createPattern,
+  type Forms,
+  formsOf,
+  type Pattern,
+  SPELLINGS,
+} from './redaction-patterns.ts'
 
 export const REDACTED = '[redacted]'
+
+/** The versions of the rules, the oldest first: names of members only; also within texts; also in normal form. */
+export type RulesVersion = 1 | 2 | 3
+export const PRESENT_RULES: RulesVersion = 3
+/** Events from before versions were kept have none. They were stored by one of these. */
+export const RULES_WITHOUT_VERSION: readonly RulesVersion[] = [1, 2]
 
 /** Most instructions of one compiled pattern. At worst each character of a text costs this many steps. */
 const MAX_PROGRAM_SIZE = 500
@@ -41,11 +59,8 @@ export interface Redactor {
   value(value: unknown): unknown
   /** The same redactor with its work counted by `spend`. Its methods throw what `spend` throws. */
   within(spend: Spend): Redactor
-  /**
-   * The redactor of older releases, which did not search texts for JSON. Their stored fingerprints are compared with it. Null where it
-   * is the same.
-   */
-  former(): Redactor | null
+  /** The redactor as a version of the rules was. */
+  under(version: RulesVersion): Redactor
 }
 
 const IDENTITY: Redactor = {
@@ -54,52 +69,44 @@ const IDENTITY: Redactor = {
   text: (text) => text,
   value: (value) => value,
   within: () => IDENTITY,
-  former: () => null,
+  under: () => IDENTITY,
 }
 
 /** Compiles the redaction rules of one settings version. The patterns must have passed `invalidPatterns`. */
-export function compileRedaction(
-  settings: Readonly<Record<'redactedFields' | 'redactedPatterns', readonly string[]>>,
-): Redactor {
-  if (settings.redactedFields.length === 0 && settings.redactedPatterns.length === 0) return IDENTITY
-  const names = new Set(settings.redactedFields.map((name) => name.toLowerCase()))
-  return redactorOf(names, settings.redactedPatterns.map(lazyMatches), () => {})
-}
-
-/** Units of compiling a pattern: for each of its characters, and for each class of Unicode characters. */
-const COMPILE_UNITS = 300
-const COMPILE_CLASS_UNITS = 60_000
-
-function compileUnits(pattern: string): number {
-  const classes = pattern.match(/\\[pP]/g)?.length ?? 0
-  return pattern.length * COMPILE_UNITS + classes * COMPILE_CLASS_UNITS
-}
-
-/** Compiles the pattern at the first text, and counts that work. */
-function lazyMatches(pattern: string): Matches {
-  let matches: Matches | null = null
-  return {
-    find(text, spend) {
-      if (matches === null) {
-        spend(compileUnits(pattern))
-        matches = createMatches(RE2JS.compile(pattern))
-      }
-      return matches.find(text, spend)
-    },
+export function compileRedaction(settings: RedactionRules): Redactor {
+  const { redactedFields, redactedPatterns } = settings
+  if (!redactsAnything(settings)) return IDENTITY
+  const names = {
+    exact: new Set(redactedFields.map((name) => name.toLowerCase())),
+    normal: new Set(redactedFields.map(normalName)),
   }
+  return redactorOf(names, redactedPatterns.map(createPattern), () => {}, PRESENT_RULES)
 }
+
+interface Names {
+  readonly exact: ReadonlySet<string>
+  readonly normal: ReadonlySet<string>
+}
+
+const ASCII = /^\p{ASCII}*$/u
+const normalName = (name: string): string =>
+  ASCII.test(name) ? name.toLowerCase() : withoutAccents(composed(name).toLowerCase())
 
 function redactorOf(
-  names: ReadonlySet<string>,
-  patterns: readonly Matches[],
+  names: Names,
+  patterns: readonly Pattern[],
   spend: Spend,
-  looksIntoTexts = names.size > 0,
+  version: RulesVersion,
 ): Redactor {
-  const hides = (name: string) => names.size > 0 && names.has(name.toLowerCase())
+  const looksIntoTexts = version >= 2 && names.exact.size > 0
+  const isNormal = version >= 3
+  const hides = (name: string) =>
+    names.exact.size > 0 &&
+    (names.exact.has(name.toLowerCase()) || (isNormal && names.normal.has(normalName(name))))
   const text = (value: string) => {
     if (looksIntoTexts) spend(value.length)
     const named = looksIntoTexts ? redactNamesInText(value, hides, REDACTED) : value
-    return redactText(patterns, named, spend)
+    return redactText(patterns, named, isNormal, spend)
   }
   const rules = { hides, text, hasPatterns: patterns.length > 0 }
   return {
@@ -107,14 +114,17 @@ function redactorOf(
     hides,
     text,
     value: (value) => redactValue(rules, value, 0),
-    within: (other) => redactorOf(names, patterns, other, looksIntoTexts),
-    former: () => (looksIntoTexts ? redactorOf(names, patterns, spend, false) : null),
+    within: (other) => redactorOf(names, patterns, other, version),
+    under: (other) => redactorOf(names, patterns, spend, other),
   }
 }
 
 /** Units of compiling all patterns. */
 export const patternUnits = (patterns: readonly string[]): number =>
   patterns.reduce((sum, pattern) => sum + compileUnits(pattern), 0)
+
+/** Units of compiling all patterns in all spellings. */
+const spellingUnits = (patterns: readonly string[]): number => SPELLINGS * patternUnits(patterns)
 
 /** `invalidPatterns` as work: compiling a hostile pattern takes up to 0.2 s. */
 export const patternsWork: Work<readonly string[], ErrorDetail[]> = {
@@ -134,8 +144,8 @@ export interface RedactionRules {
 export const previewWork: Work<RedactionRules & { readonly text: string }, string> = {
   name: 'redaction-preview',
   run({ text, ...rules }, spend) {
-    // Compiled once to be judged, and once more to be used.
-    spend(2 * patternUnits(rules.redactedPatterns))
+    // Compiled once to be judged, and once more in each spelling to be used, which counts itself.
+    spend(patternUnits(rules.redactedPatterns))
     const details = invalidPatterns(rules.redactedPatterns)
     if (details.length > 0) throw new AppError('validation_failed', 'A pattern is not valid.', { details })
     return compileRedaction(rules).within(spend).text(text)
@@ -144,7 +154,12 @@ export const previewWork: Work<RedactionRules & { readonly text: string }, strin
 
 /** Estimated units of `previewWork`. */
 export const previewUnits = ({ redactedPatterns }: RedactionRules, text: string): number =>
-  3 * patternUnits(redactedPatterns) + (redactedPatterns.length + 1) * (text.length + TEXT_UNITS)
+  patternUnits(redactedPatterns) +
+  spellingUnits(redactedPatterns) +
+  (SPELLINGS * redactedPatterns.length + 1) * (text.length + TEXT_UNITS)
+
+export const redactsAnything = ({ redactedFields, redactedPatterns }: RedactionRules): boolean =>
+  redactedFields.length > 0 || redactedPatterns.length > 0
 
 /** One finding for each pattern that is not valid RE2 or is too complex. Paths have the form `redactedPatterns[3]`. */
 export function invalidPatterns(patterns: readonly string[]): ErrorDetail[] {
@@ -164,11 +179,13 @@ function whyInvalid(pattern: string): string | null {
 }
 
 /** All patterns are matched against the same text, so their order does not matter. */
-function redactText(patterns: readonly Matches[], text: string, spend: Spend): string {
+function redactText(patterns: readonly Pattern[], text: string, isNormal: boolean, spend: Spend): string {
   const ranges: Range[] = []
+  const forms: Forms | null = isNormal ? formsOf(text) : null
   for (const pattern of patterns) {
     spend(TEXT_UNITS)
-    for (const range of pattern.find(text, spend)) ranges.push(range)
+    for (const range of pattern.exact(text, spend)) ranges.push(range)
+    if (forms !== null) for (const range of pattern.normal(forms, spend)) ranges.push(range)
   }
   if (ranges.length === 0) return text
   ranges.sort((a, b) => a.start - b.start)

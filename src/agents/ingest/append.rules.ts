@@ -6,10 +6,12 @@
  * keeps the stored one. Comparing with earlier revisions too keeps a delayed retry from undoing a correction.
  */
 import { canonicalJson, fingerprintOf, type PreparedEvent, sameFingerprint } from '../events/fingerprint.ts'
+import { PRESENT_RULES } from '../events/redaction.ts'
 import type { SanitizedEvent } from '../events/sanitize.ts'
 import type { AppendEvent } from '../model.ts'
 import type { AppendedEvent, AppendRequest, IngestRequest } from '../request-model.ts'
-import type { StoredFingerprint } from './event.rules.ts'
+import { rulesOf, type StoredFingerprint } from './event.rules.ts'
+import type { ByRules } from './prepare.ts'
 import { eventError } from './request.rules.ts'
 
 /** Most superseded revisions of an event that a request is compared with. It bounds the work, and retries are rarely older. */
@@ -56,13 +58,6 @@ export interface KnownRevision extends StoredFingerprint {
   readonly occurredAt: string
 }
 
-/** The canonical bodies of a request's events under one settings version, in request order. */
-export interface Bodies {
-  readonly present: readonly string[]
-  /** Bodies as older releases redacted; null where they are the same. */
-  readonly former: readonly string[] | null
-}
-
 export interface NumberInput {
   /** In request order, with placeholders. */
   readonly events: readonly PreparedEvent[]
@@ -76,9 +71,9 @@ export interface NumberInput {
   /** The stored revisions by id: the present one and up to `COMPARED_REVISIONS` superseded ones, the highest first. */
   readonly known: ReadonlyMap<string, readonly KnownRevision[]>
   /** The bodies under settings versions; a version that does not exist has empty ones. */
-  readonly bodies: ReadonlyMap<number, Bodies>
-  /** True where fields are redacted by name, which older releases did not do within texts. */
-  readonly redactsFields: boolean
+  readonly bodies: ReadonlyMap<number, ByRules<string>>
+  /** True where something is redacted. Older versions of the rules redact otherwise. */
+  readonly redacts: boolean
 }
 
 /** The numbered events, or the settings versions whose bodies are needed first. */
@@ -110,7 +105,8 @@ export function numberEvents(input: NumberInput): Numbered {
     const place = { sequence, revision, occurredAt }
     const fingerprint = fingerprintOf({ ...event, ...place }, prepared.body)
     const { settingsVersion } = input
-    known.set(event.externalEventId, [{ ...place, fingerprint, settingsVersion }, ...(revisions ?? [])])
+    const stored = { ...place, fingerprint, settingsVersion, rulesVersion: PRESENT_RULES }
+    known.set(event.externalEventId, [stored, ...(revisions ?? [])])
     return placed(prepared, place, fingerprint)
   })
   return missing.size > 0 ? { events: null, missing: [...missing] } : { events, missing: null }
@@ -137,7 +133,7 @@ function isSame({ events, bodies }: NumberInput, index: number, known: KnownRevi
   const { event, body } = events[index] as PreparedEvent
   const { sequence, occurredAt, settingsVersion } = known
   const then = bodies.get(settingsVersion)
-  const texts = new Set([body, then?.present[index], then?.former?.[index]])
+  const texts = new Set([body, ...rulesOf(known).map((version) => then?.[version][index])])
   return [...texts].some(
     (text) =>
       text !== undefined &&
@@ -145,11 +141,9 @@ function isSame({ events, bodies }: NumberInput, index: number, known: KnownRevi
   )
 }
 
-function needsBodies(
-  { bodies, settingsVersion, redactsFields }: NumberInput,
-  { settingsVersion: version }: KnownRevision,
-): boolean {
-  return !bodies.has(version) && (version !== settingsVersion || redactsFields)
+function needsBodies({ bodies, settingsVersion, redacts }: NumberInput, known: KnownRevision): boolean {
+  if (bodies.has(known.settingsVersion)) return false
+  return known.settingsVersion !== settingsVersion || (redacts && known.rulesVersion !== PRESENT_RULES)
 }
 
 function assertNumbers(

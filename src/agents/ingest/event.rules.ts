@@ -7,13 +7,22 @@
  */
 import type { AppError, ErrorCode } from '../../platform/errors.ts'
 import { type PreparedEvent, sameFingerprint } from '../events/fingerprint.ts'
+import { PRESENT_RULES, RULES_WITHOUT_VERSION, type RulesVersion } from '../events/redaction.ts'
 import { eventError } from './request.rules.ts'
 
-/** A fingerprint and the settings version that the event was sanitised under. */
+/** A fingerprint and what the event was sanitised under. */
 export interface StoredFingerprint {
   readonly fingerprint: Uint8Array
   readonly settingsVersion: number
+  /** The version of the rules of redaction; null: the event is from before it was kept. */
+  readonly rulesVersion: RulesVersion | null
 }
+
+/** The versions of the rules by which the event may have been redacted. */
+export const rulesOf = ({
+  rulesVersion,
+}: Pick<StoredFingerprint, 'rulesVersion'>): readonly RulesVersion[] =>
+  rulesVersion === null ? RULES_WITHOUT_VERSION : [rulesVersion]
 
 /** The present revision of a stored event. */
 export interface StoredEvent extends StoredFingerprint {
@@ -34,12 +43,10 @@ export interface DecideInput {
   /** Superseded revisions by `revisionKey`: at least those that `events` repeat. */
   readonly history: ReadonlyMap<string, StoredFingerprint>
   /**
-   * The fingerprint of event `index` sanitised under another settings version; null where that version is unknown.
-   * A change of the redaction settings between an event and its retry must not make the retry a conflict.
+   * The fingerprint of event `index` sanitised under a settings version and a version of the rules of redaction; null where these
+   * settings are unknown. A change of either between an event and its retry must not make the retry a conflict.
    */
-  readonly rejudge: (index: number, settingsVersion: number) => Uint8Array | null
-  /** The same fingerprint, but redacted as older releases did; null where it is the same. Such fingerprints are still stored. */
-  readonly formerly: (index: number, settingsVersion: number) => Uint8Array | null
+  readonly rejudge: (index: number, settingsVersion: number, rules: RulesVersion) => Uint8Array | null
   /** The error (400) of an event that the present settings do not allow; null: allowed. Not called for retries. */
   readonly refusal: (index: number) => AppError | null
 }
@@ -160,7 +167,9 @@ function judge(input: DecideInput, index: number, seen: Seen): Verdict {
   const verdict = verdictOn(input, index, seen)
   if (verdict === 'insert' || verdict === 'revise') {
     const { settingsVersion } = input
-    seen.present?.set(externalEventId, { sequence, revision, type, final, fingerprint, settingsVersion })
+    const rulesVersion = PRESENT_RULES
+    const stored = { sequence, revision, type, final, fingerprint, settingsVersion, rulesVersion }
+    seen.present?.set(externalEventId, stored)
     seen.sequences.set(sequence, externalEventId)
   }
   return verdict
@@ -195,10 +204,12 @@ function isRetry(
   known: StoredFingerprint,
 ): boolean {
   if (sameFingerprint(prepared.fingerprint, known.fingerprint)) return true
-  const isSame = (then: Uint8Array | null) => then !== null && sameFingerprint(then, known.fingerprint)
   const { settingsVersion } = known
-  if (settingsVersion !== input.settingsVersion && isSame(input.rejudge(index, settingsVersion))) return true
-  return isSame(input.formerly(index, settingsVersion))
+  return rulesOf(known).some((rules) => {
+    if (settingsVersion === input.settingsVersion && rules === PRESENT_RULES) return false
+    const then = input.rejudge(index, settingsVersion, rules)
+    return then !== null && sameFingerprint(then, known.fingerprint)
+  })
 }
 
 function checkAllowed(input: DecideInput, verdicts: readonly Verdict[]): void {

@@ -10,6 +10,7 @@
 import { numberAndStore } from '../../actors/mailbox.ts'
 import type { ActorKey, WakeUp } from '../../actors/types.ts'
 import type { Query } from '../../platform/db/pool.ts'
+import { PRESENT_RULES, type RulesVersion } from '../events/redaction.ts'
 import type {
   EventLookup,
   EventWrite,
@@ -66,6 +67,7 @@ type StoredEventTuple = readonly [
   final: boolean,
   fingerprint: string,
   settingsVersion: number,
+  rulesVersion: RulesVersion | null,
 ]
 
 /** Reads the state of all requests in one snapshot, by position in the arguments. A request without an existing application is absent. */
@@ -98,7 +100,8 @@ export async function readSessions(
       ) end as session,
       (
         select json_agg(json_build_array(
-          e.external_event_id, e.sequence, e.revision, e.type, e.final, encode(e.fingerprint, 'hex'), e.settings_version
+          e.external_event_id, e.sequence, e.revision, e.type, e.final, encode(e.fingerprint, 'hex'), e.settings_version,
+          e.rules_version
         ))
         from hit h
         join agent_event e using (organization_id, session_id, external_event_id)
@@ -120,9 +123,10 @@ function toStoredEvent([
   final,
   hash,
   settingsVersion,
+  rulesVersion,
 ]: StoredEventTuple) {
   const fingerprint = Buffer.from(hash, 'hex')
-  return { externalEventId, sequence, revision, type, final, fingerprint, settingsVersion }
+  return { externalEventId, sequence, revision, type, final, fingerprint, settingsVersion, rulesVersion }
 }
 
 export interface Written {
@@ -181,7 +185,7 @@ export async function writeGuarded(
       returning w.n, s.id, w.organization, w.settings, w.has_news, ${versionOf(sql)} as version, ${turnDelay(sql)} as delay
     ), ${creating(sql, writes)}, stored as (
       ${insertEventsFrom(sql)}
-      select m.organization, m.id, e.id, e.seq, e.rev, e.type, e.final, e.at, e.body, e.hash, m.settings
+      select m.organization, m.id, e.id, e.seq, e.rev, e.type, e.final, e.at, e.body, e.hash, ${PRESENT_RULES}::int2, m.settings
       from ${eventRows(sql, writes)}
       join mine m using (n)
     ), new_message as materialized (

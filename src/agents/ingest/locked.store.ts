@@ -6,6 +6,7 @@
  */
 import { asMoment } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
+import { PRESENT_RULES } from '../events/redaction.ts'
 import type {
   EventLookup,
   EventWrite,
@@ -101,7 +102,7 @@ export async function readStoredEvents(
     )
     select
       h.n::int, e.external_event_id as "externalEventId", e.sequence, e.revision, e.type, e.final,
-      e.fingerprint, e.settings_version as "settingsVersion"
+      e.fingerprint, e.settings_version as "settingsVersion", e.rules_version as "rulesVersion"
     from hit h
     join agent_event e using (organization_id, session_id, external_event_id)`
   return Map.groupBy(rows, (row) => row.n - 1)
@@ -116,7 +117,8 @@ export async function readRevisions(
 ): Promise<readonly RevisionRow[]> {
   return tx<RevisionRow[]>`
     select
-      external_event_id as "externalEventId", revision, fingerprint, settings_version as "settingsVersion"
+      external_event_id as "externalEventId", revision, fingerprint, settings_version as "settingsVersion",
+      rules_version as "rulesVersion"
     from agent_event_revision
     where organization_id = ${organizationId}
       and session_id = ${sessionId}
@@ -140,13 +142,14 @@ export async function readKnownRevisions(
   return tx<KnownRevisionRow[]>`
     select
       e.external_event_id as "externalEventId", e.sequence, r.revision, r.fingerprint,
-      r.settings_version as "settingsVersion", ${asMoment(tx, 'r.occurred_at')} as "occurredAt"
+      r.settings_version as "settingsVersion", r.rules_version as "rulesVersion",
+      ${asMoment(tx, 'r.occurred_at')} as "occurredAt"
     from agent_event e
     cross join lateral (
-      select e.revision, e.fingerprint, e.settings_version, e.occurred_at
+      select e.revision, e.fingerprint, e.settings_version, e.rules_version, e.occurred_at
       union all
       (
-        select o.revision, o.fingerprint, o.settings_version, o.occurred_at
+        select o.revision, o.fingerprint, o.settings_version, o.rules_version, o.occurred_at
         from agent_event_revision o
         where o.organization_id = e.organization_id and o.session_id = e.session_id
           and o.external_event_id = e.external_event_id and e.revision > 1
@@ -186,7 +189,8 @@ export async function insertEvents(tx: Query, writes: readonly EventWrite[]): Pr
   if (writes.length === 0) return
   await tx`
     ${insertEventsFrom(tx, tx`, created_at, updated_at`)}
-    select organization_id, session_id, id, seq, rev, type, final, at, body, hash, version, received_at, received_at
+    select organization_id, session_id, id, seq, rev, type, final, at, body, hash, ${PRESENT_RULES}::int2, version, received_at,
+      received_at
     from ${eventTable(tx, writes)}`
 }
 
@@ -202,11 +206,11 @@ export async function reviseEvents(tx: Query, writes: readonly EventWrite[]): Pr
     ), kept as (
       insert into agent_event_revision (
         organization_id, session_id, external_event_id, revision, final, occurred_at, body, fingerprint,
-        settings_version, created_at
+        rules_version, settings_version, created_at
       )
       select
         e.organization_id, e.session_id, e.external_event_id, e.revision, e.final, e.occurred_at, e.body, e.fingerprint,
-        e.settings_version, e.updated_at
+        e.rules_version, e.settings_version, e.updated_at
       from agent_event e
       join incoming i on i.organization_id = e.organization_id and i.session_id = e.session_id
         and i.id = e.external_event_id
@@ -214,7 +218,7 @@ export async function reviseEvents(tx: Query, writes: readonly EventWrite[]): Pr
     ), revised as (
       update agent_event e set
         revision = i.rev, final = i.final, occurred_at = i.at, body = i.body, fingerprint = i.hash,
-        settings_version = i.version, updated_at = i.received_at
+        rules_version = ${PRESENT_RULES}::int2, settings_version = i.version, updated_at = i.received_at
       from incoming i
       where e.organization_id = i.organization_id and e.session_id = i.session_id and e.external_event_id = i.id
     )
@@ -231,10 +235,10 @@ export async function insertRevisions(tx: Query, writes: readonly EventWrite[]):
   if (writes.length === 0) return
   await tx`
     insert into agent_event_revision (
-      organization_id, session_id, external_event_id, revision, final, occurred_at, body, fingerprint, settings_version,
-      created_at
+      organization_id, session_id, external_event_id, revision, final, occurred_at, body, fingerprint, rules_version,
+      settings_version, created_at
     )
-    select organization_id, session_id, id, rev, final, at, body, hash, version, received_at
+    select organization_id, session_id, id, rev, final, at, body, hash, ${PRESENT_RULES}::int2, version, received_at
     from ${eventTable(tx, writes)}`
 }
 

@@ -10,9 +10,10 @@ import type { Outcome } from '../../platform/concurrency/group-commit.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import { AppError } from '../../platform/errors.ts'
 import { toUtc } from '../../platform/validation/rfc3339.ts'
+import { redactsAnything } from '../events/redaction.ts'
 import type { AppendedEvent, IngestResponse } from '../request-model.ts'
 import { readTimes } from '../sessions/times.store.ts'
-import { type Bodies, COMPARED_REVISIONS, numberEvents, placesOf } from './append.rules.ts'
+import { COMPARED_REVISIONS, numberEvents, placesOf } from './append.rules.ts'
 import * as store from './locked.store.ts'
 import type { EventWrite, SessionRow, SessionWrite, StoredEventRow } from './model.ts'
 import {
@@ -82,7 +83,7 @@ function storedOf(plan: Plan, highest: number): Stored {
   return timed === null ? response : { ...response, events: placesOf(events) }
 }
 
-const NO_BODIES: ReadonlyMap<number, Bodies> = new Map()
+const NO_BODIES: NonNullable<Job['bodies']> = new Map()
 
 /** Numbers the events of an append behind the locked session's last. Other jobs stay as they are. @throws OlderSettings */
 async function numberJob(
@@ -111,7 +112,7 @@ async function numberJob(
     settingsVersion: current.version,
     known: Map.groupBy(known, (row) => row.externalEventId),
     bodies,
-    redactsFields: current.settings.redactedFields.length > 0,
+    redacts: redactsAnything(current.settings),
   })
   if (numbered.missing !== null) throw new OlderSettings(numbered.missing)
   return { ...job, prepared: { ...prepared, events: numbered.events } }

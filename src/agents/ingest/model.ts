@@ -1,7 +1,7 @@
 /** The rows that ingestion reads and writes, for all three ways to store a request (see README.md). */
 import type { PreparedEvent } from '../events/fingerprint.ts'
 import type { Context, Participant, ProcessingStatus, SessionStatus } from '../model.ts'
-import type { StoredEvent } from './event.rules.ts'
+import type { StoredEvent, StoredFingerprint } from './event.rules.ts'
 
 export interface SessionKey {
   readonly organizationId: string
@@ -30,11 +30,9 @@ export interface StoredEventRow extends StoredEvent {
   readonly externalEventId: string
 }
 
-export interface RevisionRow {
+export interface RevisionRow extends StoredFingerprint {
   readonly externalEventId: string
   readonly revision: number
-  readonly fingerprint: Uint8Array
-  readonly settingsVersion: number
 }
 
 /** When the first and the last of some events occurred: RFC 3339 in UTC. */

@@ -6,10 +6,10 @@
 import type { Query } from '../../platform/db/pool.ts'
 import type { NewId } from '../../platform/ids.ts'
 import { sameFingerprint } from '../events/fingerprint.ts'
+import { PRESENT_RULES, redactsAnything } from '../events/redaction.ts'
 import type { SanitizedSession } from '../events/sanitize.ts'
 import type { IngestResponse } from '../request-model.ts'
 import { mergeParticipants, nextStatus, processingStatusFor } from '../sessions/session.rules.ts'
-import type { Bodies } from './append.rules.ts'
 import { type Decision, decide, idsToLoad, revisionKey } from './event.rules.ts'
 import * as store from './locked.store.ts'
 import type {
@@ -21,7 +21,7 @@ import type {
   SessionValues,
   StoredEventRow,
 } from './model.ts'
-import type { Fingerprints, PreparedRequest, SettingsVersion } from './prepare.ts'
+import type { ByRules, PreparedRequest, SettingsVersion } from './prepare.ts'
 import { environmentRefusal } from './request.rules.ts'
 
 /** Everything that storing one request needs. */
@@ -30,9 +30,9 @@ export interface Job {
   readonly prepared: PreparedRequest
   readonly current: SettingsVersion
   /** Fingerprints of the request's events by settings version; empty for a version that does not exist. */
-  readonly older: ReadonlyMap<number, Fingerprints>
+  readonly older: ReadonlyMap<number, ByRules<Uint8Array>>
   /** For an append: the bodies of its events by settings version, in place of `older`; empty for a version that does not exist. */
-  readonly bodies?: ReadonlyMap<number, Bodies>
+  readonly bodies?: ReadonlyMap<number, ByRules<string>>
   /** Size of the body as sent. */
   readonly bytes: number
   /** When the events were received, if they have waited elsewhere. Null: with this request. */
@@ -188,8 +188,7 @@ async function decideJob(
     stored: byId,
     occupied: new Map(stored.map((row) => [row.sequence, row.externalEventId])),
     history: new Map(history.map((row) => [revisionKey(row.externalEventId, row.revision), row])),
-    rejudge: (index, version) => job.older.get(version)?.present[index] ?? null,
-    formerly: (index, version) => job.older.get(version)?.former?.[index] ?? null,
+    rejudge: (index, version, rules) => job.older.get(version)?.[rules][index] ?? null,
     refusal: (index) =>
       environmentRefusal(prepared.environments, index, session?.environment ?? null, current.settings),
   })
@@ -197,17 +196,15 @@ async function decideJob(
 
 /**
  * Checks that the request has fingerprints under the settings of every stored revision that it must be compared with.
- * @throws OlderSettings where a stored revision differs and was sanitised under other settings, or may come from a release that did
- * not redact names within texts
+ * @throws OlderSettings where a stored revision differs and was sanitised under other settings, or by an older version of the rules of
+ * redaction
  */
-function assertJudgedUnderAll(
-  { prepared, current, older }: Job,
-  rows: readonly Pick<RevisionRow, 'externalEventId' | 'revision' | 'fingerprint' | 'settingsVersion'>[],
-): void {
+function assertJudgedUnderAll({ prepared, current, older }: Job, rows: readonly RevisionRow[]): void {
+  const redacts = redactsAnything(current.settings)
   const foreign = rows.filter(
     (row) =>
       !older.has(row.settingsVersion) &&
-      (row.settingsVersion !== current.version || current.settings.redactedFields.length > 0),
+      (row.settingsVersion !== current.version || (redacts && row.rulesVersion !== PRESENT_RULES)),
   )
   if (foreign.length === 0) return
   const stored = new Map(foreign.map((row) => [revisionKey(row.externalEventId, row.revision), row]))

@@ -2,12 +2,11 @@
 
 import type { Spend } from '../../platform/concurrency/work.ts'
 import { type PreparedEvent, prepareEvent } from '../events/fingerprint.ts'
-import { compileRedaction, type Redactor } from '../events/redaction.ts'
+import { compileRedaction, type Redactor, type RulesVersion } from '../events/redaction.ts'
 import { type EventBody, type SanitizedSession, sanitizeEvent, sanitizeSession } from '../events/sanitize.ts'
 import type { Event } from '../model.ts'
 import type { IngestRequest } from '../request-model.ts'
 import type { AgentSettings } from '../settings.ts'
-import type { Bodies } from './append.rules.ts'
 import type { EnvironmentSource } from './request.rules.ts'
 
 /** One immutable version of an application's settings. */
@@ -58,38 +57,36 @@ export function prepare(
   }
 }
 
-/** Fingerprints of the events of a request under one version of the settings, in request order. */
-export interface Fingerprints {
-  readonly present: readonly Uint8Array[]
-  /** Fingerprints as older releases redacted; null where they are the same. */
-  readonly former: readonly Uint8Array[] | null
-}
+/** What was made of each event of a request, in request order, under each version of the rules of redaction. */
+export type ByRules<T> = Readonly<Record<RulesVersion, readonly T[]>>
 
-/** The fingerprints of the events under one settings version, as this release and as older releases redact. */
-export function fingerprintsOf(
+/** The fingerprints of the events under one settings version. */
+export const fingerprintsOf = (
   request: IngestRequest,
   settings: AgentSettings,
   redactor: Redactor,
   spend: Spend,
-): Fingerprints {
-  const by = (one: Redactor) =>
-    request.events.map((event) => prepareOne(event, settings, one, spend).fingerprint)
-  const within = redactor.within(spend)
-  const former = within.former()
-  return { present: by(within), former: former && by(former) }
-}
+): ByRules<Uint8Array> => byRules(request, settings, redactor, spend, ({ fingerprint }) => fingerprint)
 
 /** The bodies of the events under one settings version. An append is compared by them, because it has no fingerprints yet. */
-export function bodiesOf(
+export const bodiesOf = (
   request: IngestRequest,
   settings: AgentSettings,
   redactor: Redactor,
   spend: Spend,
-): Bodies {
-  const by = (one: Redactor) => request.events.map((event) => prepareOne(event, settings, one, spend).body)
+): ByRules<string> => byRules(request, settings, redactor, spend, ({ body }) => body)
+
+function byRules<T>(
+  request: IngestRequest,
+  settings: AgentSettings,
+  redactor: Redactor,
+  spend: Spend,
+  take: (event: PreparedEvent) => T,
+): ByRules<T> {
   const within = redactor.within(spend)
-  const former = within.former()
-  return { present: by(within), former: former && by(former) }
+  const by = (version: RulesVersion) =>
+    request.events.map((event) => take(prepareOne(event, settings, within.under(version), spend)))
+  return { 1: by(1), 2: by(2), 3: by(3) }
 }
 
 function environmentOf({ context }: Pick<IngestRequest, 'context'>) {

@@ -165,7 +165,7 @@ export function insertEventsFrom(tx: Query, more: Fragment = tx``) {
   return tx`
     insert into agent_event (
       organization_id, session_id, external_event_id, sequence, revision, type, final, occurred_at, body,
-      fingerprint, settings_version${more}
+      fingerprint, rules_version, settings_version${more}
     )`
 }
 

@@ -20,11 +20,10 @@ import type { Applications } from '../applications/service.ts'
 import { hasAgentKey, type IngestApplication, selectSettings } from '../applications/store.ts'
 import { MAX_EVENTS_PER_REQUEST } from '../model.ts'
 import type { AppendResponse, IngestResponse } from '../request-model.ts'
-import type { Bodies } from './append.rules.ts'
 import type { Stored } from './locked.ts'
 import { storeBatch } from './optimistic.ts'
 import { type Job, OlderSettings, StaleApplication } from './plan.ts'
-import type { Fingerprints } from './prepare.ts'
+import type { ByRules } from './prepare.ts'
 import { createRememberedApplications } from './remembered-applications.ts'
 import { createRememberedSessions } from './remembered-sessions.ts'
 import { createIngestWork, type IngestMode, type IngestWork } from './work.ts'
@@ -180,9 +179,8 @@ async function judge(
   return { body, job: { key, prepared, current, older: new Map(), bytes: load.bytes } }
 }
 
-/** The fingerprints under a settings version that does not exist. */
-const NO_FINGERPRINTS: Fingerprints = { present: [], former: null }
-const NO_BODIES: Bodies = { present: [], former: null }
+/** Under a settings version that does not exist. */
+const NOTHING: ByRules<never> = { 1: [], 2: [], 3: [] }
 
 /** Adds the fingerprints, or the bodies of an append, under other settings versions to a judged request. */
 async function judgeUnderOlder(
@@ -197,8 +195,8 @@ async function judgeUnderOlder(
   const older = new Map(job.older)
   const bodies = new Map(job.bodies)
   for (const version of versions) {
-    if (mode === 'append') bodies.set(version, NO_BODIES)
-    else older.set(version, NO_FINGERPRINTS)
+    if (mode === 'append') bodies.set(version, NOTHING)
+    else older.set(version, NOTHING)
   }
   for (const { version, settings } of await selectSettings(sql, organizationId, applicationId, versions)) {
     const input = { parts: body, applicationId, version, settings, mode }

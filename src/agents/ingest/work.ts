@@ -8,11 +8,11 @@ import { dataOfError, type ErrorData, type Spend, type Work } from '../../platfo
 import { AppError } from '../../platform/errors.ts'
 import { createUnknownMembers } from '../../platform/validation/unknown-members.ts'
 import { AppendRequest, IngestRequest } from '../request-model.ts'
-import { type Bodies, withIds } from './append.rules.ts'
+import { withIds } from './append.rules.ts'
 import {
+  type ByRules,
   bodiesOf,
   createRedactors,
-  type Fingerprints,
   fingerprintsOf,
   type PreparedRequest,
   prepare,
@@ -45,9 +45,9 @@ export interface IngestWork {
   /** @throws AppError 400 `malformed_json`, `too_many_values`, `validation_failed` where the body is no readable JSON */
   readonly judge: Work<IngestInput, JudgedRequest>
   /** The fingerprints of an accepted request's events under another settings version. */
-  readonly fingerprints: Work<IngestInput, Fingerprints>
+  readonly fingerprints: Work<IngestInput, ByRules<Uint8Array>>
   /** The bodies of an accepted append's events under another settings version. */
-  readonly bodies: Work<IngestInput, Bodies>
+  readonly bodies: Work<IngestInput, ByRules<string>>
 }
 
 export function createIngestWork(): IngestWork {

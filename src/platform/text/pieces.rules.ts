@@ -4,18 +4,17 @@
  * Characters are normalised in clusters, so that each piece knows where it stands in the text.
  */
 
+import { composed, MARKS } from './normal-form.rules.ts'
+
 /** Longer words are cut. In an index, a word must stay below 2 KB. */
 const MAX_WORD = 400
 const NO_SPACES = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー`
-/** Characters that belong to the one before: marks, those of half-width kana, and what is not seen. */
-const MARKS = String.raw`[\p{M}\p{Cf}ﾞﾟ]{0,20}`
 /** What is normalised together. Runs of Korean letters are composed to syllables. */
 const CLUSTER = new RegExp(
   String.raw`[A-Za-z0-9]{1,${MAX_WORD}}${MARKS}|\p{Script=Hangul}{1,${MAX_WORD}}${MARKS}|.${MARKS}`,
   'ysu',
 )
 const ASCII_END = 0x7f
-const UNSEEN = /\p{Cf}|\u034f|[\ufe00-\ufe0f]/gu
 /** Such as ™ and ², which become letters and digits, and yet end a word. */
 const SYMBOL = /^[\p{S}\p{No}]/u
 const LETTER_OF_RUN = new RegExp(`[${NO_SPACES}]`, 'u')
@@ -157,4 +156,4 @@ function addMark(piece: Piece | null, mark: string, end: number): void {
 
 /** Lower case after NFKC, without what is not seen. A final sigma is a sigma. */
 const normalised = (cluster: string): string =>
-  cluster.normalize('NFKC').replace(UNSEEN, '').toLowerCase().toWellFormed().replaceAll('ς', 'σ')
+  composed(cluster).toLowerCase().toWellFormed().replaceAll('ς', 'σ')

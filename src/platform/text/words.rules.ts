@@ -8,6 +8,7 @@
  *
  * PostgreSQL's parser finds exactly these words in `textOf`, whatever the locale of the database is.
  */
+import { withoutAccents } from './normal-form.rules.ts'
 import { type Piece, piecesOf, type Unit } from './pieces.rules.ts'
 
 /** Words that are joined are at most so many, with so many UTF-16 code units. */
@@ -122,37 +123,6 @@ function joinedOf(pieces: readonly Piece[]): readonly (readonly Word[])[] {
     const place = { start: first.start, end: last.end }
     return [[...new Set([text, withoutAccents(text)])].map((one) => ({ text: one, ...place }))]
   })
-}
-
-/** Marks in other scripts are no accents. */
-const ACCENTS =
-  /([\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Hebrew}\p{Script=Arabic}])\p{M}+/gu
-const ASCII = /^\p{ASCII}*$/u
-/** Letters that have no decomposition. */
-const PLAIN_LETTERS: Readonly<Record<string, string>> = {
-  ß: 'ss',
-  æ: 'ae',
-  œ: 'oe',
-  ø: 'o',
-  đ: 'd',
-  ð: 'd',
-  ł: 'l',
-  ı: 'i',
-  þ: 'th',
-  ħ: 'h',
-  ŧ: 't',
-  ŋ: 'n',
-  ـ: '',
-}
-
-/** `réglée` → `reglee`. @param word in normal form */
-export function withoutAccents(word: string): string {
-  if (ASCII.test(word)) return word
-  return word
-    .normalize('NFD')
-    .replace(ACCENTS, '$1')
-    .replace(/[ßæœøđðłıþħŧŋـ]/g, (letter) => PLAIN_LETTERS[letter] ?? letter)
-    .normalize('NFC')
 }
 
 /** The text of a name that is indexed; null where there is none. */

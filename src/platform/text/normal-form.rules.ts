@@ -1,0 +1,83 @@
+/**
+ * The normal form of a text, for what is indexed, looked for or redacted. Pure, linear.
+ *
+ * Compatible characters are one (NFKC): full width, half-width kana, ligatures, composed and decomposed letters. What is not seen is left out.
+ */
+
+/** Characters that belong to the one before: marks, those of half-width kana, and what is not seen. */
+export const MARKS = String.raw`[\p{M}\p{Cf}ﾞﾟ]{0,20}`
+const UNSEEN = /\p{Cf}|\u034f|[\ufe00-\ufe0f]/gu
+
+/** NFKC without what is not seen. Case and accents stay. */
+export const composed = (text: string): string => text.normalize('NFKC').replace(UNSEEN, '')
+
+/** Marks in other scripts are no accents. */
+const ACCENTS =
+  /([\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Hebrew}\p{Script=Arabic}])\p{M}+/gu
+const ASCII = /^\p{ASCII}*$/u
+/** Letters that have no decomposition. */
+const PLAIN_LETTERS: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  đ: 'd',
+  ð: 'd',
+  ł: 'l',
+  ı: 'i',
+  þ: 'th',
+  ħ: 'h',
+  ŧ: 't',
+  ŋ: 'n',
+  ـ: '',
+}
+const PLAIN = new RegExp(`[${Object.keys(PLAIN_LETTERS).join('')}]`, 'gu')
+const PLAIN_CAPITALS = /[ẞÆŒØĐÐŁÞĦŦŊ]/gu
+
+/** `réglée` → `reglee`, `Øre` → `Ore`. @param text in normal form */
+export function withoutAccents(text: string): string {
+  if (ASCII.test(text)) return text
+  const plain = (letter: string) => PLAIN_LETTERS[letter] ?? letter
+  return text
+    .normalize('NFD')
+    .replace(ACCENTS, '$1')
+    .replace(PLAIN, plain)
+    .replace(PLAIN_CAPITALS, (letter) => plain(letter.toLowerCase()).toUpperCase())
+    .normalize('NFC')
+}
+
+/** What is normalised together. A syllable of Korean may be written as its letters. */
+const CLUSTER = new RegExp(
+  String.raw`[\uac00-\ud7a3\p{Script=Hangul}][\u1160-\u11ff\u3130-\u318f\ud7b0-\ud7fb\uffa0-\uffdf]{0,40}${MARKS}|.${MARKS}`,
+  'ysu',
+)
+
+/** A text in normal form that knows where its characters stand in the text that it was made from. */
+export interface NormalForm {
+  readonly text: string
+  /** The place that the characters from `start` to `end` of the normal form have in the given text. In UTF-16 code units. */
+  placeOf(start: number, end: number): { readonly start: number; readonly end: number }
+}
+
+/** @param fold changes each cluster further, such as `withoutAccents` */
+export function normalFormOf(given: string, fold: (cluster: string) => string = (text) => text): NormalForm {
+  if (ASCII.test(given)) return { text: given, placeOf: (start, end) => ({ start, end }) }
+  const starts: number[] = []
+  const ends: number[] = []
+  let text = ''
+  for (let start = 0, end = 0; start < given.length; start = end) {
+    CLUSTER.lastIndex = start
+    end = start + (CLUSTER.exec(given)?.[0].length ?? 1)
+    const cluster = given.slice(start, end)
+    const normal = ASCII.test(cluster) ? cluster : fold(composed(cluster))
+    for (let unit = 0; unit < normal.length; unit++) {
+      starts.push(start)
+      ends.push(end)
+    }
+    text += normal
+  }
+  return {
+    text,
+    placeOf: (from, to) => ({ start: starts[from] ?? given.length, end: ends[to - 1] ?? given.length }),
+  }
+}
