@@ -5,6 +5,7 @@ import { recorded } from '../audit/change.ts'
 import { accepted, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
 import { moment, uuidOf } from '../http/parameters.ts'
+import { contactAddress } from '../platform/validation/user-address.ts'
 import type { Directory, Erasure, PersonRow } from './directory.ts'
 import type { Merge } from './merge.ts'
 import {
@@ -87,7 +88,12 @@ const listPeople = (directory: Directory) =>
       const position = positionOf(order, place)
       const period = { since: moment('since', since), until: moment('until', until) }
       const search = q === undefined ? undefined : personSearchOf(q)
-      const filter = { search, email: email?.trim(), uuids: uuids?.split(','), ...period }
+      const filter = {
+        search,
+        email: email && (contactAddress(email) ?? email.trim()),
+        uuids: uuids?.split(','),
+        ...period,
+      }
       const rows = await directory.list(principal.organizationId, filter, position)
       return ok({
         ...toPage(rows, position.limit, (row) => order.encode([row.createdMicroseconds, row.id]), resourceOf),

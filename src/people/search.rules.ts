@@ -1,6 +1,7 @@
 /** How people are found by parts of their name and address. Pure. */
 import { withoutAccents } from '../platform/text/normal-form.rules.ts'
 import { wantedOf, wordsOf } from '../platform/text/words.rules.ts'
+import { addressForms } from '../platform/validation/user-address.ts'
 
 /** Words of a search. Further ones are left out. */
 const MAX_WORDS = 16
@@ -11,9 +12,16 @@ export interface Named {
   readonly email: string | null
 }
 
-/** The words of a person in normal form and without accents, each once. */
+/** The address as people read it: its domain in Unicode. */
+function readable(address: string): string {
+  const [normal = address, unicode = normal] = addressForms(address)
+  return unicode
+}
+
+/** The words of a person in normal form and without accents, each once. A domain counts in ASCII and in Unicode. */
 export function personWords({ firstName, lastName, email }: Named): string {
-  const words = [firstName, lastName, email].flatMap((text) => wordsOf(text ?? ''))
+  const texts = [firstName, lastName, email, email === null ? null : readable(email)]
+  const words = texts.flatMap((text) => wordsOf(text ?? ''))
   return [...new Set(words.map((word) => withoutAccents(word.text)))].join(' ')
 }
 
@@ -27,7 +35,7 @@ export interface PersonSearch {
 
 /** @returns null if the text has no word; then nobody is found */
 export function personSearchOf(text: string): PersonSearch | null {
-  const spelled = wantedOf(text, null).whole[0]?.text ?? ''
+  const spelled = wantedOf(readable(text), null).whole[0]?.text ?? ''
   const words = [...new Set(spelled.split(' ').map(withoutAccents))]
     .filter((word) => word !== '')
     .slice(0, MAX_WORDS)

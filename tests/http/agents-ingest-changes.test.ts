@@ -190,7 +190,8 @@ test.each([
     const { sql } = server.database
     const [present] = await sql`select rules_version from agent_event where session_id = ${sessionId}`
     expect(present).toEqual({ rules_version: PRESENT_RULES })
-    const { externalEventId, type, content, occurredAt = '' } = event
+    const { externalEventId, type, content } = event
+    const occurredAt = String(event['occurredAt'])
     const then = prepareEvent(
       sanitizeEvent({ ...event, occurredAt }, settings, compileRedaction(redaction).under(rules)),
     )

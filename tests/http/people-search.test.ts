@@ -16,6 +16,8 @@ beforeAll(async () => {
   await putPerson(key, { email: 'ada.lovelace@example.com', first_name: 'Ada', last_name: 'Lovelace' })
   await putPerson(key, { email: 'zoe@example.org', first_name: 'Zoë', last_name: 'Müller-Lüdenscheidt' })
   await putPerson(key, { email: 'taro@example.org', first_name: '太郎', last_name: '田中' })
+  await putPerson(key, { email: 'hänsel@bücher.example', first_name: 'Hänsel' })
+  await putPerson(key, { email: 'kei@xn--r8jz45g.example', first_name: 'Kei' })
   await putPerson(stranger, { email: 'ada@example.net', first_name: 'Ada', last_name: 'Lovelace' })
 }, 300_000)
 afterAll(() => server?.stop())
@@ -42,11 +44,53 @@ test.each([
   ['太郎', ['taro']],
   ['l', ['ada.lovelace', 'zoe']],
   ['ac', ['ada.lovelace']],
+  ['bücher.example', ['hänsel']],
+  ['bucher', ['hänsel']],
+  ['büch', ['hänsel']],
+  ['xn--bcher-kva.example', ['hänsel']],
+  ['hänsel@bücher.example', ['hänsel']],
+  ['hänsel@xn--bcher-kva.example', ['hänsel']],
+  [`<mailto:hänsel@BÜCHER.example.>`.normalize('NFD'), ['hänsel']],
+  ['例え', ['kei']],
+  ['kei@例え.example', ['kei']],
+  ['ada.lovelace@exam\u200bple.com', ['ada.lovelace']],
+  ['mailto:ada.lovelace@example.com', ['ada.lovelace']],
   ['adam', []],
   ['%', []],
   ['_', []],
 ])('%s', async (q, people) => {
   expect(await found(q)).toEqual(people)
+})
+
+test.each([
+  'hänsel@bücher.example',
+  'HÄNSEL@bücher.example'.toLowerCase().normalize('NFD'),
+  'hänsel@xn--bcher-kva.example',
+  '<mailto:hänsel@bücher.example.>',
+  'hänsel@bü\u200bcher.example',
+])('the whole address %s', async (email) => {
+  const { body } = await key.get(`/v3/rest/people?email=${encodeURIComponent(email)}`)
+  expect(body.data).toMatchObject([{ email: 'hänsel@xn--bcher-kva.example' }])
+})
+
+test('participants of a recording are one person, however their address is written', async () => {
+  const emails = [
+    'gretel@bücher.example',
+    ' <gretel@xn--bcher-kva.example> ',
+    'mailto:gretel@bücher.example',
+    'gretel@bü\u200bcher.example.',
+    '\u200egretel@bücher.example'.normalize('NFD'),
+  ]
+  for (const email of emails) {
+    const { status, body } = await key.post('/v3/rest/recordings', {
+      displayName: 'Call',
+      assetUrl: 'https://media.example.com/a.mp3',
+      transcript: [{ startSec: 0, endSec: 1, speaker: 0, text: 'Hello.' }],
+      participants: [{ speaker: 0, email }],
+    })
+    expect([status, body.errors]).toEqual([201, undefined])
+  }
+  expect(await found('gretel')).toEqual(['gretel'])
 })
 
 test('too long or empty is refused', async () => {

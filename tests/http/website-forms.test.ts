@@ -84,6 +84,27 @@ describe.each(FORMS.map((form) => [form.path, form] as const))('POST %s', (path,
   })
 
   test.each([
+    ['USER@exam\u200bple.com', 'USER@example.com'],
+    ['\u200eUSER@example.com', 'USER@example.com'],
+    ['USER@example.com.', 'USER@example.com'],
+    ['USER@example.com。', 'USER@example.com'],
+    ['mailto:USER@example.com', 'USER@example.com'],
+    ['<USER@example.com>', 'USER@example.com'],
+    ['< MAILTO:USER@example.com. >', 'USER@example.com'],
+    ['USER@bücher.example', 'USER@xn--bcher-kva.example'],
+    ['USER@BÜCHER.example'.normalize('NFD'), 'USER@xn--bcher-kva.example'],
+    ['USER@xn--bcher-kva.example', 'USER@xn--bcher-kva.example'],
+  ])('200 where the address is %j, which is stored as %j', async (written, normal) => {
+    const user = `ann-${crypto.randomUUID()}`
+    const email = written.replace('USER', user)
+    expect((await post(path, { ...full(form), email })).status).toBe(200)
+    expect((await stored(path)).map((row) => row.email)).toContain(normal.replace('USER', user))
+  })
+
+  test.each([
+    'jörg@example.com',
+    'mailto:',
+    '<>',
     'ann',
     'ann@',
     '@example.com',

@@ -2,6 +2,7 @@
 import { FormatRegistry } from '@sinclair/typebox'
 import { isEmailAddress } from './email-address.ts'
 import { isFullDate, isRfc3339 } from './rfc3339.ts'
+import { accountAddress } from './user-address.ts'
 
 interface Format {
   readonly accepts: (text: string) => boolean
@@ -17,7 +18,11 @@ export const DATE_TIME = 'an RFC 3339 date-time with offset'
 export const DATE_TIME_EXAMPLE = `${DATE_TIME}, such as 2026-01-02T03:04:05Z`
 
 const FORMATS: Readonly<Record<string, Format>> = {
-  email: { accepts: isEmailAddress, words: 'an e-mail address, such as ann@example.com' },
+  // However it is written: it is stored in normal form.
+  email: {
+    accepts: (text) => isEmailAddress(accountAddress(text) ?? ''),
+    words: 'an e-mail address, such as ann@example.com',
+  },
   uuid: { accepts: (text) => UUID.test(text), words: 'a UUID' },
   'date-time': {
     accepts: isRfc3339,
