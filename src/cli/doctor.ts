@@ -17,13 +17,22 @@ import { unfinishedDataChanges } from '../platform/db/data-change.ts'
 import { assertMigrated } from '../platform/db/migrate.ts'
 import { connect, type Database, type Sql } from '../platform/db/pool.ts'
 import { examineRoles } from '../platform/db/pooler.ts'
-import { assertServerWritable, serverVersion } from '../platform/db/server-version.store.ts'
+import { withRemedy } from '../platform/db/remedy.ts'
+import {
+  assertServerStores,
+  assertServerWritable,
+  serverTime,
+  serverVersion,
+  tablesWithoutRights,
+} from '../platform/db/server-version.store.ts'
 import { openServers } from '../platform/embedded/servers.ts'
+import { NeedsOperator } from '../platform/errors.ts'
 import { oneLine } from '../platform/lifecycle/start-error.ts'
 import { examineMail } from '../platform/mail/examine.ts'
 import { createLog, type Log } from '../platform/observability/log.ts'
-import { assertRedisWritable, openRedis } from '../platform/redis.ts'
-import { createStorage } from '../platform/storage/create.ts'
+import { openRedis } from '../platform/redis.ts'
+import { assertRedisUsable, withRemedy as withRedisRemedy } from '../platform/redis-usable.ts'
+import { examineStorage } from '../platform/storage/examine.ts'
 import { nearQuotas } from '../quotas/service.ts'
 import { examineTranscription } from '../transcribe/examine.ts'
 import { examineWebhooks } from '../webhooks/examine.ts'
@@ -35,6 +44,7 @@ export interface Check {
     | 'media'
     | 'transcription'
     | 'database'
+    | 'clock'
     | 'pooler'
     | 'schema'
     | 'data changes'
@@ -54,8 +64,10 @@ export interface Check {
 const OLDEST_POSTGRESQL = 15
 const REDIS_BUDGET_MS = 3_000
 /** The client of S3 repeats a request that fails. */
-const STORAGE_BUDGET_MS = 10_000
+const STORAGE_BUDGET_MS = 15_000
 const MAIL_BUDGET_MS = 10_000
+/** Tokens and signatures of S3 are refused from about here on. */
+const MAX_CLOCK_SECONDS = 30
 
 /** Resolves with the checks that were made, in order. */
 export async function examine(env: Input['env']): Promise<readonly Check[]> {
@@ -77,9 +89,13 @@ export async function examine(env: Input['env']): Promise<readonly Check[]> {
       return [
         ...local,
         ...(await examineDatabase(sql, servers.servers.database, config)),
-        await examineRedis(servers.servers.redis, log),
+        await examineRedis(servers.servers.redis, sql.options.database, log),
         await check('mail', () => examineMail(config, AbortSignal.timeout(MAIL_BUDGET_MS))),
-        await examineStorage(config),
+        await check(
+          'storage',
+          () => examineStorage(config, AbortSignal.timeout(STORAGE_BUDGET_MS)),
+          withCause,
+        ),
       ]
     } finally {
       await sql.end({ timeout: 5 })
@@ -110,19 +126,36 @@ async function examineModelServer(config: Config): Promise<readonly Check[]> {
 }
 
 async function examineDatabase(sql: Sql, address: Database, config: Config): Promise<readonly Check[]> {
-  const database = await check('database', async () => {
-    const version = await serverVersion(sql)
-    await assertServerWritable(sql)
-    return { ok: version.major >= OLDEST_POSTGRESQL, detail: `PostgreSQL ${version.text}` }
-  })
+  const database = await check(
+    'database',
+    async () => {
+      const version = await serverVersion(sql)
+      await assertServerWritable(sql)
+      await assertServerStores(sql)
+      const ok = version.major >= OLDEST_POSTGRESQL
+      const remedy = ok ? '' : `. Upgrade it to ${OLDEST_POSTGRESQL} or newer`
+      return { ok, detail: `PostgreSQL ${version.text}${remedy}` }
+    },
+    ofDatabase,
+  )
   if (!database.ok) return [database]
+  const clock = await check('clock', () => examineClock(sql), ofDatabase)
   const roles = await examinePooler(sql, address, config)
-  if (roles.some(({ ok }) => !ok)) return [database, ...roles]
-  const schema = await check('schema', async () => {
-    await assertMigrated(sql, MIGRATIONS)
-    return { ok: true, detail: `${MIGRATIONS.length} migrations` }
-  })
-  if (!schema.ok) return [database, ...roles, schema]
+  if (roles.some(({ ok }) => !ok)) return [database, clock, ...roles]
+  const schema = await check(
+    'schema',
+    async () => {
+      await assertMigrated(sql, MIGRATIONS)
+      const closed = await tablesWithoutRights(sql)
+      if (closed === 0) return { ok: true, detail: `${MIGRATIONS.length} migrations` }
+      return {
+        ok: false,
+        detail: `the role in DATABASE_URL may not write ${closed} tables. Make it their owner, or name the role that ran the migrations`,
+      }
+    },
+    ofDatabase,
+  )
+  if (!schema.ok) return [database, clock, ...roles, schema]
   const changes = await examineDataChanges(sql)
   const analysis = await check('analysis', async () => {
     return { ok: true, detail: await describeProgress(sql, config) }
@@ -133,11 +166,12 @@ async function examineDatabase(sql: Sql, address: Database, config: Config): Pro
   const workers = await check('workers', async () => {
     const seconds = DEFAULT_OPTIONS.leaseMs / 1000
     const count = await countLiveWorkers(sql, seconds)
-    return { ok: count > 0, detail: `${count} active in the last ${seconds} s` }
+    const remedy = count > 0 ? '' : '. Start a process with ROLE=all or ROLE=worker'
+    return { ok: count > 0, detail: `${count} active in the last ${seconds} s${remedy}` }
   })
   const webhooks = await check('webhooks', () => examineWebhooks(sql, config))
   const quotas = await examineQuotas(sql, config)
-  return [database, ...roles, schema, ...changes, analysis, invitations, workers, webhooks, ...quotas]
+  return [database, clock, ...roles, schema, ...changes, analysis, invitations, workers, webhooks, ...quotas]
 }
 
 /** The roles of the pools, if `DATABASE_URL` is a pooler. A failed check has the statements that mend it, one a line. */
@@ -175,46 +209,63 @@ async function examineQuotas(sql: Sql, config: Config): Promise<readonly Check[]
   }))
 }
 
-async function examineRedis(url: string | null, log: Log): Promise<Check> {
+async function examineRedis(url: string | null, database: string, log: Log): Promise<Check> {
   if (url === null) return { name: 'redis', ok: true, detail: 'none: PostgreSQL notifies the workers' }
-  return check('redis', async () => {
-    const redis = openRedis(url, log)
-    const ready = Promise.withResolvers<void>()
-    redis.once('ready', ready.resolve)
-    redis.once('error', ready.reject)
-    try {
-      await withTimeout(
-        ready.promise,
-        REDIS_BUDGET_MS,
-        () => new Error(`no answer within ${REDIS_BUDGET_MS} ms`),
-      )
-      await assertRedisWritable(redis)
-      const version = /redis_version:(\S+)/.exec(await redis.info('server'))?.[1]
-      return { ok: true, detail: `Redis ${version ?? 'of an unknown version'}` }
-    } finally {
-      redis.disconnect()
-    }
-  })
+  return check(
+    'redis',
+    async () => {
+      const redis = openRedis(url, log)
+      const ready = Promise.withResolvers<void>()
+      redis.once('ready', ready.resolve)
+      redis.once('error', (error) => ready.reject(withRedisRemedy(error)))
+      try {
+        await withTimeout(
+          ready.promise,
+          REDIS_BUDGET_MS,
+          () => new Error(`no answer within ${REDIS_BUDGET_MS} ms`),
+        )
+        await assertRedisUsable(redis, database)
+        const version = /redis_version:(\S+)/.exec(await redis.info('server'))?.[1]
+        return { ok: true, detail: `Redis ${version ?? 'of an unknown version'}` }
+      } finally {
+        redis.disconnect()
+      }
+    },
+    withCause,
+  )
 }
 
-/** Asks the object store as `/ready` does. */
-function examineStorage(config: Config): Promise<Check> {
-  const { s3, dataDir } = config
-  return check('storage', async () => {
-    const signal = AbortSignal.timeout(STORAGE_BUDGET_MS)
-    await withTimeout(
-      createStorage(config).assertWritable(signal),
-      STORAGE_BUDGET_MS,
-      () => new Error(`no answer within ${STORAGE_BUDGET_MS} ms`),
-    )
-    return { ok: true, detail: s3 === null ? `folder ${dataDir}` : `bucket ${s3.bucket}` }
-  })
+/** Certificates, signatures and tokens have times, although the service itself goes by the clock of the database. */
+async function examineClock(sql: Sql): Promise<Omit<Check, 'name'>> {
+  const sent = Date.now()
+  const time = await serverTime(sql)
+  const aheadSeconds = Math.round(((sent + Date.now()) / 2 - time.getTime()) / 1_000)
+  if (Math.abs(aheadSeconds) <= MAX_CLOCK_SECONDS) return { ok: true, detail: 'as that of the database' }
+  const direction = aheadSeconds > 0 ? 'ahead of' : 'behind'
+  return {
+    ok: false,
+    detail: `this machine is ${Math.abs(aheadSeconds)} s ${direction} PostgreSQL. Set both clocks by NTP`,
+  }
 }
 
-async function check(name: Check['name'], ask: () => Promise<Omit<Check, 'name'>>): Promise<Check> {
+/** @param explain what an operator reads of an error */
+async function check(
+  name: Check['name'],
+  ask: () => Promise<Omit<Check, 'name'>>,
+  explain = oneLine,
+): Promise<Check> {
   try {
     return { name, ...(await ask()) }
   } catch (error) {
-    return { name, ok: false, detail: oneLine(error) }
+    return { name, ok: false, detail: explain(error) }
   }
 }
+
+/** The remedy, and what the server has said. */
+function withCause(error: unknown): string {
+  return error instanceof NeedsOperator && error.cause !== undefined
+    ? `${oneLine(error)} (${oneLine(error.cause)})`
+    : oneLine(error)
+}
+
+const ofDatabase = (error: unknown): string => withCause(withRemedy(error))

@@ -51,7 +51,7 @@ async function requireSchema({ sql }: Container): Promise<void> {
   try {
     await assertMigrated(sql, MIGRATIONS)
   } catch (error) {
-    throw error instanceof AppError ? new StartError(`${error.message} Run earshot migrate first.`) : error
+    throw error instanceof AppError ? new StartError(error.message) : error
   }
 }
 

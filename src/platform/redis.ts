@@ -17,6 +17,8 @@ const SOCKET_TIMEOUT_MS = 4_000
  * address may lead to another server by now, so the connection is opened anew.
  */
 const REFUSAL = /(?:^|[\s-])(?:READONLY|OOM|MOVED|CLUSTERDOWN|MISCONF) /
+/** The user lacks a right, which a new connection would not mend. */
+const LACKING_RIGHT = /\bNOPERM |unknown command/
 /** The shortest pause between two connections that are opened because of a refusal. */
 const RENEW_MS = 1_000
 const LOG_REFUSAL_MS = 60_000
@@ -42,18 +44,24 @@ export function openBlockingRedis(url: string, log: Log): Redis {
   return watch(new Redis({ ...endpoint(url), reconnectOnError, maxRetriesPerRequest: null }), log)
 }
 
-/** @returns true if the connection should be opened anew because of the error. The command fails in any case. */
+/**
+ * Logs refusals, each kind once a minute.
+ * @returns true if the connection should be opened anew because of the error. The command fails in any case.
+ */
 function renewOnRefusal(log: Log): (error: Error) => boolean {
   let renewedAt = Number.NEGATIVE_INFINITY
-  let loggedAt = Number.NEGATIVE_INFINITY
+  const loggedAt = new Map<string, number>()
+  const warn = (err: string, now: number, text: string) => {
+    if (now - (loggedAt.get(text) ?? Number.NEGATIVE_INFINITY) < LOG_REFUSAL_MS) return
+    log.warn({ err }, text)
+    loggedAt.set(text, now)
+  }
   return ({ message }) => {
     const now = performance.now()
+    if (LACKING_RIGHT.test(message)) warn(message, now, 'redis refuses a command of the service')
     if (!REFUSAL.test(message) || now - renewedAt < RENEW_MS) return false
     renewedAt = now
-    if (now - loggedAt >= LOG_REFUSAL_MS) {
-      log.warn({ err: message }, 'redis refuses writes: connecting anew')
-      loggedAt = now
-    }
+    warn(message, now, 'redis refuses writes: connecting anew')
     return true
   }
 }
@@ -106,18 +114,8 @@ export async function answers(redis: Redis): Promise<boolean> {
   }
 }
 
-/** One key in each eighth of the slots of a cluster: a node that has only a part of the slots refuses some of them. */
-const PROBES = ['1', '13', '0', '12', '3', '11', '2', '10'].map((name) => `earshot:ready:${name}`)
-const PROBE_LIFETIME_MS = 10_000
-
-/** Writes a few keys that expire at once. @throws if Redis does not answer, or does not take writes */
-export async function assertRedisWritable(redis: Redis): Promise<void> {
-  await opened(redis)
-  await Promise.all(PROBES.map((key) => redis.set(key, '1', 'PX', PROBE_LIFETIME_MS)))
-}
-
 /** Resolves when a connection that is being opened is open or has failed, after 2 s at the latest. */
-async function opened(redis: Redis): Promise<void> {
+export async function opened(redis: Redis): Promise<void> {
   if (!['wait', 'connecting', 'connect'].includes(redis.status)) return
   const { promise, resolve } = Promise.withResolvers<void>()
   redis.once('ready', resolve)

@@ -386,6 +386,7 @@ test('an empty database is reported, migrated, and then up to date', async () =>
         { name: 'media', ok: true },
         { name: 'transcription', ok: true },
         { name: 'database', ok: true },
+        { name: 'clock', ok: true },
         { name: 'schema', ok: false },
         { name: 'redis', ok: true },
         { name: 'mail', ok: true },
@@ -434,7 +435,7 @@ describe('the doctor', () => {
   test('finds no problem while a worker is active', async () => {
     await database.sql`insert into worker (id) values ('test')`
     const { code, out } = await earshot(['doctor'])
-    expect(out.trim().split('\n')).toHaveLength(12)
+    expect(out.trim().split('\n')).toHaveLength(13)
     expect(out).toContain('invitations: 0 tokens refused')
     expect(out).toContain('webhooks: 0 can be signed')
     expect({ code, failed: out.includes('FAILED') }).toEqual({ code: 0, failed: false })
@@ -458,7 +459,7 @@ describe('the doctor', () => {
     expect(JSON.parse(out).checks).toContainEqual({
       name: 'workers',
       ok: false,
-      detail: '0 active in the last 15 s',
+      detail: '0 active in the last 15 s. Start a process with ROLE=all or ROLE=worker',
     })
   })
 

@@ -133,5 +133,5 @@ function isConcurrent(migration: Migration): boolean {
 /** For `/ready`. @throws AppError 503 `unavailable` unless every compiled-in migration is applied */
 export async function assertMigrated(sql: Sql, migrations: readonly Migration[]): Promise<void> {
   if (!(await isCurrent(sql, migrations)))
-    throw new AppError('unavailable', 'The database schema is not up to date.')
+    throw new AppError('unavailable', 'The database schema is not up to date. Run earshot migrate first.')
 }

@@ -14,12 +14,15 @@ import { cachedFor } from '../concurrency/cached.ts'
 import { withTimeout } from '../concurrency/timeout.ts'
 import { assertMigrated } from '../db/migrate.ts'
 import type { Sql } from '../db/pool.ts'
-import { assertServerWritable } from '../db/server-version.store.ts'
+import { withRemedy } from '../db/remedy.ts'
+import { assertServerStores, assertServerWritable } from '../db/server-version.store.ts'
+import { asUnavailable } from '../db/sqlstate.ts'
 import type { Servers } from '../lifecycle/servers.ts'
 import { oneLine } from '../lifecycle/start-error.ts'
 import { textResponse } from '../net/compression.ts'
 import { readOnly } from '../net/methods.ts'
-import { assertRedisWritable, type Redis } from '../redis.ts'
+import type { Redis } from '../redis.ts'
+import { assertRedisUsable } from '../redis-usable.ts'
 import type { ObjectStore } from '../storage/storage.ts'
 import { createPart, type Degraded, type Part, type PartOptions } from './degraded.ts'
 import type { Log } from './log.ts'
@@ -28,6 +31,8 @@ import type { Metrics } from './metrics.ts'
 const CHECK_BUDGET_MS = 2_000
 /** Age up to which an answer is reused, because requests to a bucket cost money and a hanging disk should be checked once. */
 const STORAGE_CHECK_EVERY_MS = 10_000
+/** Each check writes to the disk of the database. */
+const DATABASE_CHECK_EVERY_MS = 30_000
 
 interface HealthDeps {
   readonly config: Config
@@ -80,12 +85,19 @@ function statusOf(isDraining: boolean, canAnswer: boolean, degraded: readonly De
 }
 
 interface Parts {
+  readonly database: Part
   readonly redis: Part | null
   readonly storage: Part
   readonly others: readonly Part[]
 }
 
-function createParts({ redis, storage, clock, log, parts = [] }: HealthDeps): Parts {
+function createParts({ sql, redis, storage, clock, log, parts = [] }: HealthDeps): Parts {
+  const assertStores = cachedFor(DATABASE_CHECK_EVERY_MS, () =>
+    assertServerStores(sql).catch((error: unknown) => {
+      // That the server is away is found by another check, and is over sooner.
+      if (asUnavailable(error)?.code !== 'unavailable') throw withRemedy(error)
+    }),
+  )
   const assertWritable = cachedFor(STORAGE_CHECK_EVERY_MS, () =>
     storage.assertWritable(AbortSignal.timeout(CHECK_BUDGET_MS)),
   )
@@ -102,8 +114,12 @@ function createParts({ redis, storage, clock, log, parts = [] }: HealthDeps): Pa
     'Workers find new work a few seconds later, and each process counts rate limits alone. Nothing is lost.'
   const withoutStorage =
     'Media cannot be stored: requests that bring media fail, and are sent again. Everything else works.'
+  const withoutWrites =
+    'Nothing new can be stored: such requests fail, and are sent again. What is stored can be read.'
+  const { database } = sql.options
   return {
-    redis: redis === null ? null : part('redis', withoutRedis, () => assertRedisWritable(redis)),
+    database: part('database', withoutWrites, assertStores),
+    redis: redis === null ? null : part('redis', withoutRedis, () => assertRedisUsable(redis, database)),
     storage: part('storage', withoutStorage, assertWritable),
     others: parts.map(({ name, effect, ask }) => part(name, effect, ask)),
   }
@@ -119,13 +135,17 @@ interface Outcome {
 async function runChecks(deps: HealthDeps, parts: Parts): Promise<Outcome> {
   const { servers, sql, notifier } = deps
   const databaseKind = 'url' in servers.database ? 'PostgreSQL' : 'PostgreSQL (embedded)'
-  const [database, migrations, redis, storage, others] = await Promise.all([
+  const [server, stores, migrations, redis, storage, others] = await Promise.all([
     check(deps, databaseKind, () => assertServerWritable(sql)),
+    parts.database.state(),
     check(deps, `${MIGRATIONS.length} migrations`, () => assertMigrated(sql, MIGRATIONS)),
     parts.redis?.state() ?? null,
     parts.storage.state(),
     Promise.all(parts.others.map((part) => part.state())),
   ])
+  // Without the server, that it does not store is no news.
+  const full = server.status === 'ok' ? stores : null
+  const database = full === null ? server : asCheck(full, databaseKind)
   const redisCheck = parts.redis === null ? null : asCheck(redis, redisKind(servers.redis))
   return {
     checks: {
@@ -134,10 +154,10 @@ async function runChecks(deps: HealthDeps, parts: Parts): Promise<Outcome> {
       storage: asCheck(storage, STORAGE_KINDS[deps.storage.name]),
       ...(redisCheck === null ? {} : { redis: redisCheck }),
       // The notifier has no connection of its own to ask: it is as well as the server that it sends through.
-      notifier: { status: (redisCheck ?? database).status, kind: notifier.name },
+      notifier: { status: (redisCheck ?? server).status, kind: notifier.name },
     },
-    degraded: [redis, storage, ...others].filter((part) => part !== null),
-    canAnswer: database.status === 'ok' && migrations.status === 'ok',
+    degraded: [full, redis, storage, ...others].filter((part) => part !== null),
+    canAnswer: server.status === 'ok' && migrations.status === 'ok',
   }
 }
 

@@ -8,6 +8,7 @@
 import { tmpdir } from 'node:os'
 import type { S3Client } from '@aws-sdk/client-s3'
 import type { S3Config } from '../../config.ts'
+import { cachedFor } from '../concurrency/cached.ts'
 import { contentDisposition } from './disposition.ts'
 import { assertKey } from './keys.ts'
 import { copyToFile } from './s3-copy.ts'
@@ -18,7 +19,7 @@ import { MAX_OBJECT_BYTES } from './s3-resume-state.ts'
 import { signSpooled } from './s3-spool.ts'
 import { orReason, until } from './s3-until.ts'
 import { ObjectMissing, type ObjectStore, type PlaybackOptions } from './storage.ts'
-import { assertBucketAnswers } from './writable.ts'
+import { assertBucketAnswers, assertBucketStores, assertSpoolWritable } from './writable.ts'
 
 /** Concurrent requests when many objects are deleted. */
 const DELETES_AT_ONCE = 8
@@ -26,6 +27,9 @@ const MAX_ATTEMPTS = 5
 const CONNECT_TIMEOUT_MS = 10_000
 /** Time-out without a byte in either direction. */
 const IDLE_TIMEOUT_MS = 60_000
+/** A bucket may cost money for each byte that is written into it. */
+const STORES_EVERY_MS = 60_000
+const STORES_BUDGET_MS = 10_000
 
 /** `spoolFolder` holds bytes on their way to the server. It is on a disk, because many uploads need more than memory. */
 export function createS3Store(config: S3Config, spoolFolder = tmpdir()): ObjectStore {
@@ -38,6 +42,9 @@ export function createS3Store(config: S3Config, spoolFolder = tmpdir()): ObjectS
     assertKey(key)
     return { Bucket: config.bucket, Key: key }
   }
+  const assertStores = cachedFor(STORES_EVERY_MS, async () =>
+    assertBucketStores(await open(), config.bucket, AbortSignal.timeout(STORES_BUDGET_MS)),
+  )
   return {
     name: 's3',
     maxBytes: MAX_OBJECT_BYTES,
@@ -91,7 +98,11 @@ export function createS3Store(config: S3Config, spoolFolder = tmpdir()): ObjectS
     },
     playbackUrl: async (key, options) => presign(await open(), place(key), options),
     playback: null,
-    assertWritable: async (signal) => assertBucketAnswers(await open(), config.bucket, signal),
+    async assertWritable(signal) {
+      await assertSpoolWritable(spoolFolder)
+      await assertBucketAnswers(await open(), config.bucket, signal)
+      await assertStores()
+    },
     close() {
       opened?.then(
         (client) => client.destroy(),

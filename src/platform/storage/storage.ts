@@ -90,7 +90,7 @@ export interface ObjectStore {
    * Resolves to null if the URL was altered or has expired. @throws ObjectMissing
    */
   readonly playback: ((key: string, query: URLSearchParams, now: Date) => Promise<Playable | null>) | null
-  /** @throws if nothing can be stored at the moment, as far as a check without writing can tell */
+  /** Leaves no object. @throws NeedsOperator or another Error if nothing can be stored at the moment */
   assertWritable(signal: AbortSignal): Promise<void>
   close(): void
 }

@@ -20,8 +20,7 @@ export function asStorageUnavailable(error: unknown): AppError | null {
   if (isDiskFull(error)) return storageFull('The disk of the service is full.', error)
   if (!(error instanceof Error) || !('$metadata' in error)) return null
   const status = statusOf(error)
-  if (status === 507 || FULL.some((name) => isNamed(error, name)))
-    return storageFull('The object store is full.', error)
+  if (isStoreFull(error)) return storageFull('The object store is full.', error)
   if (status === undefined || status >= 500 || status === 408 || status === 429)
     return unavailable('The object store cannot answer at the moment.', error)
   const isRefused = status < 400 || status === 401 || status === 403 || isNamed(error, 'NoSuchBucket')
@@ -29,8 +28,12 @@ export function asStorageUnavailable(error: unknown): AppError | null {
   return unavailable('The object store refuses the service.', error)
 }
 
+export function isStoreFull(error: unknown): boolean {
+  return statusOf(error) === 507 || FULL.some((name) => isNamed(error, name))
+}
+
 /** Also of the file that holds bytes on their way to S3, whose error is the cause of another one. */
-function isDiskFull(error: unknown): boolean {
+export function isDiskFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if ('code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')) return true
   return error.cause instanceof Error && isDiskFull(error.cause)

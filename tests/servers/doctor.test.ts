@@ -1,0 +1,91 @@
+/** `earshot doctor` names what is broken, and what mends it, in one line. The table in docs/operating.md is what it says. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runCommand } from '../support/command-line.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { type S3Server, startS3 } from '../support/s3/server.ts'
+import { brokenDatabases } from './support/broken-database.ts'
+import { brokenRedis } from './support/broken-redis.ts'
+import { brokenStorage } from './support/broken-storage.ts'
+import type { Undo } from './support/set-up.ts'
+
+setDefaultTimeout(300_000)
+
+const canMount = process.platform === 'linux' && process.geteuid?.() === 0
+const folder = mkdtempSync(join(tmpdir(), 'earshot-doctor-'))
+let database: TestDatabase
+let s3: S3Server
+beforeAll(async () => {
+  ;[database, s3] = await Promise.all([createTestDatabase(), startS3()])
+})
+afterAll(async () => {
+  await Promise.all([database?.drop(), s3?.stop()])
+  rmSync(folder, { recursive: true })
+})
+
+interface Row {
+  readonly name: string
+  readonly line: string
+}
+
+/** The rows of the table. */
+function documented(): readonly Row[] {
+  const page = readFileSync(join(import.meta.dir, '../../docs/operating.md'), 'utf8')
+  const table = page.slice(page.indexOf('| Broken | `earshot doctor` says |'))
+  return table
+    .split('\n\n')[0]!
+    .split('\n')
+    .slice(2)
+    .map((row) => {
+      const [, name = '', line = ''] = row.split('|')
+      return { name: name.trim(), line: line.trim() }
+    })
+}
+
+const rows = documented()
+const setUps = [
+  ...brokenDatabases(canMount),
+  ...brokenRedis(() => new URL(database.url).pathname.slice(1)),
+  ...brokenStorage(() => s3, canMount),
+]
+
+/** A line of the table as an expression: `…` is any text. */
+const matcher = (line: string) => new RegExp(`^${line.split('…').map(RegExp.escape).join('.*')}$`)
+
+describe('a broken set-up', () => {
+  test.each(setUps.filter(({ skip }) => skip !== true).map((setUp) => [setUp.name, setUp] as const))(
+    '%s',
+    async (name, setUp) => {
+      const undoing: Undo[] = []
+      try {
+        const base = { ROLE: 'api', DATA_DIR: folder, DATABASE_URL: database.url }
+        const env = { ...base, ...(await setUp.begin((work) => undoing.unshift(work))) }
+        const { code, out } = await runCommand(['doctor', ...(setUp.args ?? [])], env)
+        const said = out.split('\n').filter((line) => line.startsWith(`FAILED  ${setUp.check}:`))
+        expect(code).toBe(1)
+        expect(said).toHaveLength(1)
+        expect(said[0]?.replace('FAILED  ', '')).toMatch(
+          matcher(rows.find((row) => row.name === name)?.line ?? 'a row of the table'),
+        )
+      } finally {
+        for (const undo of undoing) await undo()
+      }
+    },
+  )
+
+  test('has a row in docs/operating.md, and each row is one', () => {
+    expect(rows.map(({ name }) => name)).toEqual(setUps.map(({ name }) => name))
+  })
+})
+
+test('what works is named, too', async () => {
+  const env = { ROLE: 'api', DATA_DIR: folder, DATABASE_URL: database.url, ...s3.env }
+  const { out } = await runCommand(['doctor'], env)
+  expect(out.split('\n').filter((line) => line.startsWith('FAILED'))).toEqual([
+    expect.stringContaining('workers'),
+  ])
+  for (const name of ['settings', 'database', 'clock', 'schema', 'redis', 'mail', 'storage'])
+    expect(out).toContain(`ok      ${name}: `)
+})
