@@ -7,9 +7,11 @@
  */
 
 import { resolve } from 'node:path'
+import { type Machine, readMachine } from './platform/lifecycle/machine.ts'
 import { isBlock } from './platform/net/address-blocks.ts'
 import { isHeaderAddress } from './platform/validation/email-address.ts'
 import { SETTINGS } from './settings.ts'
+import { type Capacity, capacityOf } from './settings-machine.ts'
 import { type OpenIdConfig, openIdConfig } from './settings-openid.ts'
 import { ConfigError, type Environment, fail, reader } from './settings-reader.ts'
 import { type RecorderConfig, recorderConfig } from './settings-recorder.ts'
@@ -85,6 +87,8 @@ export interface Config {
   readonly maxWaitingUploads: number
   readonly auditDays: number
   readonly workerThreads: number
+  /** What follows the machine and has no setting. */
+  readonly capacity: Capacity
   /** Warm up after the start; see `agents/warm-up.ts`. */
   readonly warmUp: boolean
   /** Bytes of all JSON bodies that one process holds at a time. */
@@ -138,8 +142,9 @@ export interface MeetingsConfig {
  * Reads and checks every variable.
  * @throws ConfigError with one line: variable, value, what is allowed.
  */
-export function loadConfig(env: Environment): Config {
+export function loadConfig(env: Environment, machine: Machine = readMachine()): Config {
   const read = reader(env)
+  const capacity = capacityOf(machine)
   const openId = openIdConfig(read)
   const analyzeUrl = read.url('ANALYZE_URL')
   const databaseDirectUrl = read.databaseUrl('DATABASE_DIRECT_URL')
@@ -154,7 +159,7 @@ export function loadConfig(env: Environment): Config {
     databaseUrl: read.databaseUrl('DATABASE_URL'),
     databaseDirectUrl,
     databasePrepare: read.oneOf('DATABASE_PREPARE', databaseDirectUrl === null ? 'true' : 'false') === 'true',
-    databasePoolSize: read.integer('DATABASE_POOL_SIZE'),
+    databasePoolSize: read.integer('DATABASE_POOL_SIZE', capacity.databasePoolSize),
     databaseStatementTimeoutMs: read.integer('DATABASE_STATEMENT_TIMEOUT') * 1_000,
     databaseWaitMs: read.integer('DATABASE_WAIT') * 1_000,
     redisUrl: read.redisUrl(),
@@ -189,9 +194,10 @@ export function loadConfig(env: Environment): Config {
     webhookLogDays: read.integer('WEBHOOK_LOG_DAYS'),
     maxWaitingUploads: read.integer('MAX_WAITING_UPLOADS'),
     auditDays: read.integer('AUDIT_DAYS'),
-    workerThreads: read.integer('WORKER_THREADS'),
+    workerThreads: read.integer('WORKER_THREADS', capacity.workerThreads),
+    capacity,
     warmUp: read.oneOf('WARM_UP', SETTINGS.WARM_UP.default) === 'true',
-    maxBodyBytesAtOnce: read.integer('MAX_BODIES_MB') * 1024 * 1024,
+    maxBodyBytesAtOnce: read.integer('MAX_BODIES_MB', capacity.bodiesMb) * 1024 * 1024,
     bodyTimeoutMs: read.integer('BODY_TIMEOUT') * 1000,
     quotas: {
       mediaBytes: limitOrNone(read.integer('QUOTA_MEDIA_GB') * BYTES_PER_GB),

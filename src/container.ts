@@ -89,7 +89,11 @@ export function createContainer(
   config: Config,
   servers: Servers,
   name: string,
-  { redoable = false, lockTimeoutMs = null, textWork = createTextProcesses() }: ContainerOptions = {},
+  {
+    redoable = false,
+    lockTimeoutMs = null,
+    textWork = createTextProcesses(config.capacity),
+  }: ContainerOptions = {},
 ): Container {
   const log = createLog(config.logLevel, name)
   const pool = connect(servers.database, {
@@ -121,7 +125,7 @@ export function createContainer(
   const clock = createDatabaseClock(pool, log)
   const notifier = createNotifier({ sql, redis, log, metrics, kinds: ACTOR_KINDS })
   const storage = createStorage(config)
-  const requestWork = createRequestWork()
+  const requestWork = createRequestWork({ threads: config.capacity.requestThreads })
   const outbound = createOutboundPolicy(config.outboundAllow)
   return {
     config,

@@ -6,6 +6,7 @@
  */
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import { type StartedServers, startServers } from './platform/embedded/servers.ts'
+import { limitHeap } from './platform/lifecycle/heap.ts'
 import { assertPortIsFree } from './platform/lifecycle/own-port.ts'
 import { createShutdown, endOnSignals, surviveErrors } from './platform/lifecycle/shutdown.ts'
 import { oneLine, StartError } from './platform/lifecycle/start-error.ts'
@@ -19,6 +20,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** Runs the service until a signal ends it. Resolves when it is up. If it cannot start, the process exits. */
 export async function serve(env: Environment): Promise<void> {
   const config = readConfig(env)
+  limitHeap(config.capacity.heapBytes, env)
   const log = createLog(config.logLevel, 'earshot')
   const started = Promise.withResolvers<void>()
   const shutdown = createShutdown(log, started.promise)

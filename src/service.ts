@@ -187,6 +187,11 @@ async function whyRedisIsAway({ redis }: Pick<Container, 'redis'>): Promise<stri
 /** After the first start, or with an external database. */
 const AGAIN = 'earshot user link prints a link'
 
+function threads({ workerThreads, capacity }: Config): string {
+  const words = workerThreads === 1 ? '1 worker thread' : `${workerThreads} worker threads`
+  return capacity.heapBytes === null ? words : `${words}; slower, because there is little memory`
+}
+
 /** Shows what a newcomer needs next after the start command. */
 function banner(
   config: Config,
@@ -209,7 +214,7 @@ function banner(
     ...(servers.embedded.postgres && existsSync(credentials) ? [['Credentials', credentials]] : []),
     ...servers.describe.map((line, index) => [index === 0 ? 'Runs on' : '', line]),
     ...(redisIsAway === null ? [] : [['', redisIsAway]]),
-    ...(config.role === 'api' ? [] : [['', `${config.workerThreads} worker threads`]]),
+    ...(config.role === 'api' ? [] : [['', threads(config)]]),
     ['Media in', config.s3 === null ? join(config.dataDir, 'media') : mediaBucket(config.s3)],
     ...(config.role === 'api' || missing === null ? [] : [['', missing]]),
     ...(config.role === 'api' ? [] : [['Transcribes', describeTranscription(config.transcribe)]]),

@@ -45,6 +45,7 @@ export const LIMIT_SETTINGS = {
     1,
     1_000_000,
     'MiB of JSON bodies that one process holds at a time. More are answered with 503 and `Retry-After`. One caller (an organization, or a client address of the website) may hold at most as much as is still free for others, so never more than half. Bodies that take longer than about 4 ms, by an estimate from their text, are parsed in two threads that callers share in turns. Compressed bodies are decompressed two at a time, of one caller one, and count what they become before it is made. With the default, bodies alone keep the whole process below 1 GiB. Uploads and answers do not count.',
+    '`128`; `16` on a [small machine](self-hosting.md#how-large-a-machine)',
   ),
   BODY_TIMEOUT: integer(
     30,

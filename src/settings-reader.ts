@@ -88,8 +88,8 @@ export function reader(env: Environment) {
         fail(name, value, `at least ${MIN_SECRET} characters`)
       return value ?? null
     },
-    integer(name: NameOf<'integer'>) {
-      const { default: fallback, min, max } = SETTINGS[name]
+    integer(name: NameOf<'integer'>, fallback = SETTINGS[name].default) {
+      const { min, max } = SETTINGS[name]
       const value = get(name)
       if (value === undefined) return fallback
       const number = Number(value)

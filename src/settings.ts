@@ -2,7 +2,6 @@
  * Every environment variable of the service: its type, its default and what it does. `config.ts` reads the values by these
  * declarations, and `bun run docs` writes docs/settings.md from them.
  */
-import { cpus } from 'node:os'
 import { integer, type Setting, text, textOr, url, WEB } from './settings-kinds.ts'
 import { LIMIT_SETTINGS } from './settings-limits.ts'
 import { MEETING_SETTINGS } from './settings-meetings.ts'
@@ -84,6 +83,7 @@ export const SETTING_GROUPS = {
       2,
       1000,
       'Connections of one process and of each of its threads. A process that answers requests opens up to half as many again for reads. An organization holds at most as many as it leaves free for others, so alone at most half. While others write, what it began in the last half second holds at most a fifth, and two at least.',
+      '`10`; `3` on a [small machine](self-hosting.md#how-large-a-machine)',
     ),
     DATABASE_STATEMENT_TIMEOUT: integer(
       30,
@@ -120,11 +120,11 @@ export const SETTING_GROUPS = {
       'Days for which the audit log is kept. See [Administration](administration.md).',
     ),
     WORKER_THREADS: integer(
-      Math.min(8, cpus().length),
+      8,
       1,
       64,
       'Threads of this process that work in the background.',
-      'number of cores, at most 8',
+      'the processors that the process may use, at most 8 and at most one for 768 MiB of memory',
     ),
     WARM_UP: {
       kind: 'choice',

@@ -24,6 +24,9 @@ serveThread(parentPort, ({ config, servers, index, port }) => {
     actors,
     maintenance,
     ...(config.warmUp ? { warmUp: warmUp.turns } : {}),
-    options: { statementTimeoutMs: config.databaseStatementTimeoutMs },
+    options: {
+      statementTimeoutMs: config.databaseStatementTimeoutMs,
+      mediaSlots: config.capacity.mediaSlots,
+    },
   }
 })

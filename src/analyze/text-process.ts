@@ -16,6 +16,7 @@ import { setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { NO_ORGANIZATION } from '../actors/types.ts'
 import { createFairPool } from '../platform/concurrency/fair-queue.ts'
+import { heapEnvironment } from '../platform/lifecycle/heap.ts'
 import { linesOf } from './lines.ts'
 import { type TextJob, type TextJobs, type TextWork, TextWorkError } from './text-work.ts'
 
@@ -24,7 +25,10 @@ export const TEXT_PROCESS = '__text-process'
 
 export interface TextProcessesOptions {
   readonly command: readonly string[]
-  readonly processes: number
+  /** With one, background analyses share it, and have the same priority and time limit. */
+  readonly textProcesses: number
+  /** The memory from which the engine derives when to collect garbage. Null: that of the machine. */
+  readonly heapBytes: number | null
   /** Time limit of one job, including the start of the process. A background analysis has `BACKGROUND_TIME` times as much. */
   readonly deadlineMs: number
   /** An idle process ends after this time, to free its memory. */
@@ -45,7 +49,8 @@ const COMMAND = COMPILED
 
 const DEFAULTS: TextProcessesOptions = {
   command: COMMAND,
-  processes: 2,
+  textProcesses: 2,
+  heapBytes: null,
   deadlineMs: 30_000,
   idleMs: 60_000,
   backgroundNiceness: 10,
@@ -60,10 +65,11 @@ const ENVIRONMENT = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/
 /** Starts a process when a job needs it. */
 export function createTextProcesses(options: Partial<TextProcessesOptions> = {}): TextProcesses {
   const all = { ...DEFAULTS, ...options }
-  const processes = Array.from({ length: all.processes }, () => new Place(all))
+  const processes = Array.from({ length: all.textProcesses }, () => new Place(all))
   const places = createFairPool(processes)
   const patient = { ...all, deadlineMs: all.deadlineMs * BACKGROUND_TIME }
-  const background = createFairPool([new Place(patient, all.backgroundNiceness)])
+  const background =
+    all.textProcesses === 1 ? places : createFairPool([new Place(patient, all.backgroundNiceness)])
   const closing = new AbortController()
   return {
     async run<J extends TextJob>(
@@ -134,7 +140,7 @@ class Place {
   }
 
   #start(): Child {
-    const child = startChild(this.options.command, this.niceness)
+    const child = startChild(this.options, this.niceness)
     this.#child = child
     void child.exited.then(() => {
       if (this.#child === child) this.#child = null
@@ -162,10 +168,10 @@ interface Child {
   readonly exited: Promise<unknown>
 }
 
-function startChild(command: readonly string[], niceness: number): Child {
+function startChild({ command, heapBytes }: TextProcessesOptions, niceness: number): Child {
   const child = Bun.spawn([...command], {
     cwd: '/',
-    env: ENVIRONMENT,
+    env: { ...ENVIRONMENT, ...heapEnvironment(heapBytes) },
     stdin: 'pipe',
     stdout: 'pipe',
     stderr: 'ignore',

@@ -104,6 +104,22 @@ test('a background analysis has four times as long', async () => {
   expect<unknown>(hanging).toBe('the text work was ended after 1 s')
 })
 
+test('with one process, background analyses share it and have the same time', async () => {
+  const started = createTextProcesses({
+    command: [process.execPath, SCRIPT],
+    textProcesses: 1,
+    deadlineMs: 5_000,
+  })
+  processes.push(started)
+  const run = jobsOf(started)
+  const [, pid] = await run('now')
+  const inBackground = (text: string) =>
+    started.run('insight_background', { texts: [text] } as never, signal, 'a') as unknown as Promise<string[]>
+  expect(await inBackground('later')).toEqual(['later', pid!])
+  const hanging = await inBackground('hang').catch((error: Error) => error.message)
+  expect<unknown>(hanging).toBe('the text work was ended after 5 s')
+}, 300_000)
+
 test('organizations take turns, and a hanging job of one never delays another', async () => {
   const run = start()
   // Ends with the test: the deadline is 30 s.

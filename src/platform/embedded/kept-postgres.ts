@@ -41,7 +41,11 @@ export async function joinPostgres(
   atStart = true,
 ): Promise<Joined> {
   for (let attempt = 1; ; attempt++) {
-    const running = await ensurePostgres(folders, { maxConnections: maxConnections(config), atStart }, log)
+    const running = await ensurePostgres(
+      folders,
+      { maxConnections: maxConnections(config), size: config.capacity.postgres, atStart },
+      log,
+    )
     try {
       return { running, session: await openSession(running.socketDir) }
     } catch (error) {

@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { StartError } from '../lifecycle/start-error.ts'
 import type { Log } from '../observability/log.ts'
 import { findBinaries } from './binaries.ts'
+import { type PostgresSize, serverSettings } from './postgres-settings.ts'
 import { accepts, isAlive, isPostgresOf, isTaken, run, type Server, spawnServer, until } from './processes.ts'
 import { chooseRunner, type Folders, type Runner } from './runner.ts'
 import { socketFolder } from './socket-folder.ts'
@@ -55,8 +56,7 @@ function versionFile(data: string): string {
   return join(data, 'PG_VERSION')
 }
 
-export interface StartOptions {
-  readonly maxConnections: number
+export interface StartOptions extends PostgresSize {
   /** Allows creating a database in an empty folder. */
   readonly atStart: boolean
 }
@@ -68,7 +68,7 @@ export interface StartOptions {
  */
 export async function ensurePostgres(
   folders: Folders,
-  { maxConnections, atStart }: StartOptions,
+  { atStart, ...sizes }: StartOptions,
   log: Log,
 ): Promise<RunningPostgres> {
   const deadline = performance.now() + START_BUDGET_MS
@@ -79,7 +79,7 @@ export async function ensurePostgres(
     else {
       if (!atStart && !hasDatabase(folders)) throw new DatabaseLost(folders)
       const runner = await prepare(folders, log)
-      const started = await startServer(folders, runner, maxConnections)
+      const started = await startServer(folders, runner, sizes)
       if (started !== null) return started
     }
   }
@@ -211,7 +211,7 @@ async function initialize(folders: Folders, runner: Runner): Promise<void> {
 async function startServer(
   folders: Folders,
   runner: Runner,
-  maxConnections: number,
+  sizes: PostgresSize,
 ): Promise<RunningPostgres | null> {
   mkdirSync(folders.socket, { recursive: true, mode: 0o700 })
   const server = spawnServer(
@@ -220,7 +220,7 @@ async function startServer(
       join(runner.binaries.folder, 'bin', 'postgres'),
       '-D',
       folders.data,
-      ...settings(folders, maxConnections).flatMap((setting) => ['-c', setting]),
+      ...serverSettings(folders, sizes).flatMap((setting) => ['-c', setting]),
     ],
     '/',
     logFile(folders),
@@ -264,27 +264,4 @@ function lastError(output: string): string {
 
 function logFile({ home }: Folders): string {
   return join(home, 'server.log')
-}
-
-/**
- * Settings go on the command line, not into a file, so that settings of a new version apply to an existing folder.
- * The service logs errors of statements. The server does not repeat them, because they contain data.
- */
-function settings({ socket }: Folders, maxConnections: number): readonly string[] {
-  return [
-    'listen_addresses=',
-    `unix_socket_directories=${socket}`,
-    'unix_socket_permissions=0700',
-    'port=5432',
-    `max_connections=${maxConnections}`,
-    'shared_buffers=128MB',
-    'fsync=on',
-    'synchronous_commit=on',
-    'jit=off',
-    'timezone=UTC',
-    'log_timezone=UTC',
-    'logging_collector=off',
-    'log_min_messages=log',
-    'log_error_verbosity=terse',
-  ]
 }

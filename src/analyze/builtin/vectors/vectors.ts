@@ -1,6 +1,6 @@
 /**
  * Vectors of texts in 16 languages. Each piece of a word has a vector; that of a text is their sum with length 1. The table was distilled from Universal
- * Sentence Encoder Multilingual (docs/decisions/0011-static-vectors.md). A text costs some microseconds. Loading takes some tenths of a second and 110 MB,
+ * Sentence Encoder Multilingual (docs/decisions/0011-static-vectors.md). A text costs some microseconds. Loading takes some tenths of a second and 40 MB,
  * so only the text process does it, with the first job that needs it.
  */
 import { DIMENSIONS, readVectors } from './format.rules.ts'
