@@ -90,6 +90,7 @@ import feedbackByTime from './migrations/0128_feedback_by_time.sql' with { type:
 import transcriptError from './migrations/0129_transcript_error.sql' with { type: 'text' }
 import organizationErasure from './migrations/0130_organization_erasure.sql' with { type: 'text' }
 import feedbackOfEverySource from './migrations/0131_feedback_of_every_source.sql' with { type: 'text' }
+import timeZone from './migrations/0132_time_zone.sql' with { type: 'text' }
 import redactionRules from './migrations/0137_redaction_rules.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -179,5 +180,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 129, name: 'transcript_error', source: transcriptError },
   { number: 130, name: 'organization_erasure', source: organizationErasure },
   { number: 131, name: 'feedback_of_every_source', source: feedbackOfEverySource },
+  { number: 132, name: 'time_zone', source: timeZone },
   { number: 137, name: 'redaction_rules', source: redactionRules },
 ]

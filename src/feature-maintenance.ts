@@ -10,6 +10,7 @@ import { reanalysisMaintenance } from './findings/reanalysis.ts'
 import { identityMaintenance } from './identity/maintenance.ts'
 import { importSourceMaintenance } from './importers/sources/maintenance.ts'
 import { countMaintenance } from './insight/counts/fold.ts'
+import { recountMaintenance } from './insight/counts/recount.ts'
 import { toolsMaintenance } from './mcp/service.ts'
 import { mediaMaintenance } from './media/service.ts'
 import { meetingMaintenance } from './meetings/maintenance.ts'
@@ -33,6 +34,7 @@ export function maintenanceOf(deps: Deps): readonly MaintenanceTask[] {
     ...agentMaintenance(deps),
     ...reanalysisMaintenance(deps),
     ...countMaintenance(deps),
+    ...recountMaintenance(deps),
     ...quotaMaintenance(deps),
     ...weeklyMailMaintenance(deps),
     ...mediaMaintenance(deps),

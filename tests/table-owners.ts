@@ -25,7 +25,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   findings: ['finding_verdict', 'insight_subject', 'kind_precision'],
   folders: ['folder', 'upload_batch'],
   importers: ['import_source'],
-  insight: ['insight_count', 'insight_count_change', 'insight_dimension'],
+  insight: ['day_recount', 'insight_count', 'insight_count_change', 'insight_dimension'],
   identity: [
     'agent_secret',
     'api_key',

@@ -9,9 +9,12 @@ import type { Deps } from '../container.ts'
 import { DEFAULT_ROLE, type Role } from '../http/roles.rules.ts'
 import { type Alongside, together } from '../platform/db/alongside.ts'
 import type { Query } from '../platform/db/pool.ts'
+import { errorCode } from '../platform/db/sqlstate.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
+import { isTimeZone } from '../platform/time-zone.rules.ts'
+import { invalid } from '../platform/validation/json.ts'
 import { nameOf } from '../platform/validation/names.ts'
 import { lockAccount, type NewAccount } from './accounts.ts'
 import { type ApiKeys, createApiKeys } from './api-keys.ts'
@@ -59,7 +62,10 @@ export interface Identity
   createDemoOrganization(name: string): Promise<store.Organization>
   /** By id or exact name. @throws AppError 404 if none matches, or several share the name */
   findOrganization(idOrName: string): Promise<store.Organization>
-  /** Switches agent conversations or recording on or off, from the next request of every process. @throws AppError 404 */
+  /**
+   * Switches agent conversations or recording on or off, from the next request of every process, and sets the time zone.
+   * @throws AppError 400 if there is no such time zone; 404
+   */
   updateOrganization(
     organizationId: string,
     change: store.OrganizationChange,
@@ -140,16 +146,22 @@ function organizations({ sql, newId }: IdentityDeps) {
         throw new AppError('not_found', `Several organizations have the name ${idOrName}: use the id.`)
       return organization
     },
-    updateOrganization: (
+    async updateOrganization(
       organizationId: string,
       change: store.OrganizationChange,
       also?: Alongside<store.Organization>,
-    ) =>
-      together(sql, also, async (query) => {
-        const organization = await store.updateOrganization(query, organizationId, change)
-        if (organization === undefined) throw notFound('organization')
-        return organization
-      }),
+    ) {
+      if (change.timeZone !== undefined && !isTimeZone(change.timeZone)) throw noTimeZone()
+      try {
+        return await together(sql, also, async (query) => {
+          const organization = await store.updateOrganization(query, organizationId, change)
+          if (organization === undefined) throw notFound('organization')
+          return organization
+        })
+      } catch (error) {
+        throw errorCode(error) === '22023' ? noTimeZone(error) : error
+      }
+    },
     async createUser(organizationId: string, user: NewUser, also?: Alongside<store.User>) {
       const added = await add(organizationId, user, also)
       if (added.isNew) return added.user
@@ -193,4 +205,11 @@ function agentSecrets({ sql, newId }: IdentityDeps, forget: (id: string) => void
 
 function notFound(what: string): AppError {
   return new AppError('not_found', `There is no ${what}.`)
+}
+
+const noTimeZone = (cause?: unknown) => {
+  const message = 'must be a name of the IANA time zone database, such as Europe/Berlin'
+  const refusal = invalid([{ path: 'timeZone', code: 'time_zone', message }])
+  if (cause !== undefined) refusal.cause = cause
+  return refusal
 }

@@ -12,6 +12,8 @@ export interface Organization {
   readonly recordingAllowed: boolean
   /** Remaining `agent_response_processed` units; null: unlimited. */
   readonly responseCredits: number | null
+  /** By whose days everything is counted: a name of the IANA time zone database. */
+  readonly timeZone: string
   readonly createdAt: Date
   /** True for the organization of `earshot demo`. */
   readonly isDemo: boolean
@@ -26,7 +28,8 @@ export interface User {
 
 const organizationColumns = (sql: Query) => sql`
   id, name, agent_chats_enabled as "agentChatsEnabled", recording_allowed as "recordingAllowed",
-  response_credits as "responseCredits", created_at as "createdAt", is_demo as "isDemo"`
+  response_credits as "responseCredits", time_zone as "timeZone", created_at as "createdAt",
+  is_demo as "isDemo"`
 
 const userColumns = (sql: Query) => sql`u.id, u.email, u.name, u.created_at as "createdAt"`
 
@@ -41,23 +44,26 @@ export async function insertOrganization(
   return created as Organization
 }
 
-/** Feature switches of an organization. An absent member keeps its value. */
+/** What can be set of an organization. An absent member keeps its value. */
 export interface OrganizationChange {
   readonly agentChatsEnabled?: boolean | undefined
   readonly recordingAllowed?: boolean | undefined
+  readonly timeZone?: string | undefined
 }
 
-/** @returns the changed organization, or undefined if there is none */
+/** @returns the changed organization, or undefined if there is none @throws if PostgreSQL does not know the time zone (22023) */
 export async function updateOrganization(
   sql: Query,
   id: string,
   change: OrganizationChange,
 ): Promise<Organization | undefined> {
+  const timeZone = change.timeZone ?? null
   const [row] = await sql<Organization[]>`
     update organization set
       agent_chats_enabled = coalesce(${change.agentChatsEnabled ?? null}::boolean, agent_chats_enabled),
-      recording_allowed = coalesce(${change.recordingAllowed ?? null}::boolean, recording_allowed)
-    where id = ${id}
+      recording_allowed = coalesce(${change.recordingAllowed ?? null}::boolean, recording_allowed),
+      time_zone = coalesce(${timeZone}::text, time_zone)
+    where id = ${id} and (${timeZone}::text is null or now() at time zone ${timeZone}::text is not null)
     returning ${organizationColumns(sql)}`
   return row
 }
@@ -187,13 +193,14 @@ export async function selectOnlyUser(sql: Query): Promise<User | null> {
 export interface OrganizationOfUser {
   readonly id: string
   readonly name: string
+  readonly timeZone: string
   readonly role: Role
 }
 
 /** Organizations of the user in the order of joining; with a session, only those in which the session is valid. */
 export function selectOrganizationsOf(sql: Query, userId: string, sessionId: string | null) {
   return sql<OrganizationOfUser[]>`
-    select o.id, o.name, m.role
+    select o.id, o.name, o.time_zone as "timeZone", m.role
     from membership m
     join organization o on o.id = m.organization_id
     left join user_session s on s.id = ${sessionId}::uuid

@@ -72,14 +72,16 @@ export interface Count {
 }
 
 export interface Counts {
-  /** The first day in UTC. */
+  /** The organization's: days are as its clocks have them. */
+  readonly timeZone: string
+  /** The first day begins, in UTC. */
   readonly since: string
-  /** The day after the last. */
+  /** The last day ends. */
   readonly until: string
   readonly data: readonly Count[]
   readonly total: number
   /** Of the conversations, feedback records and recordings of the period on the channels that the metric counts. */
   readonly coverage: Coverage
-  /** False while rows of older versions are not counted yet, and if there are more groups than are shown. */
+  /** False while rows of older versions or of another time zone are not counted yet, and if there are more groups than are shown. */
   readonly complete: boolean
 }

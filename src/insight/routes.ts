@@ -20,7 +20,7 @@ export function insightOperations(insight: Insight): readonly Operation[] {
       tag: 'Insight',
       summary: 'Count what was said',
       description:
-        'Counts what the caller may see, exactly, by the day (UTC) on which it was said. Sessions count on the day on which their first event ' +
+        'Counts what the caller may see, exactly, by the day on which it was said, as the clocks of the organization’s time zone have it. Sessions count on the day on which their first event ' +
         `occurred, recordings on the day on which they began. Keys: ${KEYS}. Filters combine; one that does not apply to the metric is refused.`,
       access: 'organizationOrUser',
       role: 'viewer',
@@ -30,8 +30,9 @@ export function insightOperations(insight: Insight): readonly Operation[] {
         description: 'Counts',
         schema: CountAnswer,
         example: {
-          since: '2026-01-05T00:00:00.000Z',
-          until: '2026-01-12T00:00:00.000Z',
+          timeZone: 'Europe/Berlin',
+          since: '2026-01-04T23:00:00.000Z',
+          until: '2026-01-11T23:00:00.000Z',
           data: [{ week: '2026-01-05', kind: 'wrong_answer', count: 12 }],
           total: 12,
           coverage: { read: 340, waiting: 2, notRead: 9 },
@@ -66,8 +67,9 @@ export function insightOperations(insight: Insight): readonly Operation[] {
       async handler({ principal, query }) {
         const { since, until, quotations } = query()
         const period = { since: moment('since', since), until: moment('until', until) }
-        const { kinds, productAreas, ...digest } = await insight.digest(principal, period, quotations)
+        const { kinds, productAreas, days, ...digest } = await insight.digest(principal, period, quotations)
         return ok({
+          timeZone: days.timeZone,
           ...digest,
           kinds: named(kinds, (name) => ({ kind: name })),
           productAreas: named(productAreas, (name) => ({ productArea: name })),
@@ -84,6 +86,7 @@ function named(topics: Topics, as: (name: string) => object) {
 
 const PAIR = { count: 40, before: 36 }
 const EXAMPLE = {
+  timeZone: 'UTC',
   since: '2026-01-12T00:00:00.000Z',
   until: '2026-01-19T00:00:00.000Z',
   beforeSince: '2026-01-05T00:00:00.000Z',

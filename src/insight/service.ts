@@ -14,6 +14,7 @@ import type { Tx } from '../platform/db/pool.ts'
 import { errorCode } from '../platform/db/sqlstate.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
+import type { Day } from '../platform/time-zone.rules.ts'
 import { COVERAGE_CHANGES, changeOf } from './counts/backfill.ts'
 import {
   assertCountable,
@@ -23,7 +24,7 @@ import {
   daysOf,
   daysOfDigest,
   METRIC_OF,
-  startOf,
+  momentOf,
 } from './counts/counts.rules.ts'
 import * as store from './counts/counts.store.ts'
 import { type Digest, type DigestAccess, digestOf } from './digest/digest.ts'
@@ -77,14 +78,13 @@ export function createInsight(deps: InsightDeps, statementMs = STATEMENT_MS) {
     /** @param pathOf what the caller calls a filter @throws AppError 400 */
     checkCounts(request: CountRequest, pathOf?: (filter: string) => string): void {
       assertCountable(request, pathOf)
-      daysOf(request, deps.clock.now())
+      daysOf(request, deps.clock.now(), 'UTC')
     },
 
     /** @throws AppError 400; 503 `insights_busy`, `insights_timed_out` */
     async counts(viewer: Viewer, request: CountRequest): Promise<Counts> {
       assertCountable(request)
-      const days = daysOf(request, deps.clock.now())
-      return inTurn(viewer.organizationId, (tx) => count(deps, tx, viewer, request, days))
+      return inTurn(viewer.organizationId, (tx) => count(deps, tx, viewer, request))
     },
 
     /**
@@ -92,20 +92,27 @@ export function createInsight(deps: InsightDeps, statementMs = STATEMENT_MS) {
      * @throws AppError 400; 503 `insights_busy`, `insights_timed_out`
      */
     async digest(viewer: Viewer, period: Period, quotations: number): Promise<Digest> {
-      const days = daysOfDigest(period, deps.clock.now())
-      return inTurn(viewer.organizationId, (tx) => digestOf(tx, accessOf(deps, tx, viewer), days, quotations))
+      return inTurn(viewer.organizationId, async (tx) => {
+        const { timeZone } = await store.readTimeZone(tx, viewer.organizationId)
+        const days = daysOfDigest(period, deps.clock.now(), timeZone)
+        return digestOf(tx, accessOf(deps, tx, viewer), days, quotations)
+      })
+    },
+
+    /** The summary of the days from one to the other, as the organization's clocks have them. @throws AppError as `digest` */
+    async digestOfDays(viewer: Viewer, from: Day, to: Day, quotations: number): Promise<Digest> {
+      return inTurn(viewer.organizationId, async (tx) => {
+        const { timeZone } = await store.readTimeZone(tx, viewer.organizationId)
+        return digestOf(tx, accessOf(deps, tx, viewer), { timeZone, from, to }, quotations)
+      })
     },
   }
 }
 
-async function count(
-  deps: InsightDeps,
-  tx: Tx,
-  viewer: Viewer,
-  request: CountRequest,
-  days: Days,
-): Promise<Counts> {
+async function count(deps: InsightDeps, tx: Tx, viewer: Viewer, request: CountRequest): Promise<Counts> {
   const access = accessOf(deps, tx, viewer)
+  const { timeZone, isCounted } = await store.readTimeZone(tx, viewer.organizationId)
+  const days = daysOf(request, deps.clock.now(), timeZone)
   const [rows, coverage, ...counted] = await Promise.all([
     store.countRows(tx, access, request, days),
     readCoverage(tx, access, request, days),
@@ -113,12 +120,13 @@ async function count(
     ...COVERAGE_CHANGES.map(({ name }) => isFinished(tx, name)),
   ])
   return {
-    since: startOf(days.from),
-    until: startOf(days.to),
+    timeZone,
+    since: momentOf(days.from, timeZone),
+    until: momentOf(days.to, timeZone),
     data: rows.map((row) => countOf(request.by, row)),
     total: rows[0]?.total ?? 0,
     coverage,
-    complete: counted.every(Boolean) && (rows[0]?.groups ?? 0) <= store.MAX_GROUPS,
+    complete: isCounted && counted.every(Boolean) && (rows[0]?.groups ?? 0) <= store.MAX_GROUPS,
   }
 }
 

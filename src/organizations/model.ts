@@ -10,6 +10,12 @@ const recordingAllowed = Type.Boolean({
     'Whether meetings may be recorded; if not, a meeting join answers 401 `recording_not_permitted`',
 })
 
+const timeZone = Type.String({
+  description:
+    'By whose days everything is counted: a name of the IANA time zone database, such as `Europe/Berlin`. After a change, what is there is ' +
+    'counted again in the background.',
+})
+
 export const Organization = named(
   'Organization',
   Type.Object({
@@ -17,6 +23,7 @@ export const Organization = named(
     name: Type.String({ description: 'Name of the organization.' }),
     agentChatsEnabled,
     recordingAllowed,
+    timeZone,
     responseCredits: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
       description: '`agent_response_processed` units that are left; `null`: unlimited',
     }),
@@ -25,7 +32,11 @@ export const Organization = named(
 )
 
 export const UpdateOrganization = Type.Object(
-  { agentChatsEnabled: Type.Optional(agentChatsEnabled), recordingAllowed: Type.Optional(recordingAllowed) },
+  {
+    agentChatsEnabled: Type.Optional(agentChatsEnabled),
+    recordingAllowed: Type.Optional(recordingAllowed),
+    timeZone: Type.Optional(timeZone),
+  },
   { additionalProperties: false },
 )
 export type UpdateOrganization = Static<typeof UpdateOrganization>

@@ -14,7 +14,7 @@ const TAG = 'Organization'
 export interface Organizations {
   /** @throws AppError 404 */
   findOrganization(idOrName: string): Promise<OrganizationRow>
-  /** An absent member keeps its value. @throws AppError 404 */
+  /** An absent member keeps its value. @throws AppError 400 if there is no such time zone; 404 */
   updateOrganization(
     organizationId: string,
     change: UpdateOrganization,
@@ -33,7 +33,7 @@ export function organizationOperations(
       path: PATH,
       tag: TAG,
       summary: 'Read the organization',
-      description: 'The name, the feature switches and the remaining credits.',
+      description: 'The name, the feature switches, the time zone and the remaining credits.',
       access: 'organizationOrUser',
       role: 'administrator',
       query: Type.Object({}),
@@ -48,7 +48,7 @@ export function organizationOperations(
       method: 'PATCH',
       path: PATH,
       tag: TAG,
-      summary: 'Switch agent conversations or recording on or off',
+      summary: 'Switch agent conversations or recording on or off, or set the time zone',
       description:
         'Changes only the members that are given. A change takes effect with the next request, in every process.',
       access: 'organizationOrUser',

@@ -64,6 +64,7 @@ export const PLATFORM_ERRORS = {
     pattern: 'The text does not have the required form.',
     format: 'The text is not in the required format, such as an e-mail address.',
     date_time: 'The text is not an RFC 3339 date-time with offset.',
+    time_zone: 'There is no such time zone.',
     uuid: 'The text is not a UUID.',
     cursor: 'The text is not a cursor of this list.',
     too_deep: 'The page is too far from the start of the list: go on with `next_cursor`.',

@@ -17,7 +17,9 @@ const ID = '01a1fdc2-308c-730f-afc3-7288cab37998'
 
 export const SESSION_EXAMPLE = {
   user: { id: ID, email: 'ada@example.com', name: 'Ada' },
-  organizations: [{ id: '01a1fdc2-3087-7c3e-9d0a-5f0e5a5b1c11', name: 'Acme', role: 'analyst' }],
+  organizations: [
+    { id: '01a1fdc2-3087-7c3e-9d0a-5f0e5a5b1c11', name: 'Acme', timeZone: 'Europe/Berlin', role: 'analyst' },
+  ],
   invitations: [],
   sessionId: '01a1fdc2-3090-7aa1-8a4b-0c8d6e1f2a33',
   csrfToken: 'q1vS9Yw3T0b2c4d6e8f0g2h4i6j8k0l2m4n6o8p0q2s',
@@ -51,6 +53,9 @@ export const SessionInfo = named(
       Type.Object({
         id: Uuid('The organization’s id, for the header `X-Service-Organization-Key`'),
         name: Type.String({ description: 'The organization’s name' }),
+        timeZone: Type.String({
+          description: 'By whose days the organization counts, such as `Europe/Berlin`',
+        }),
         role: RoleName,
       }),
       { description: 'Organizations that the credential opens, in the order of joining' },

@@ -3,9 +3,12 @@ import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { MaintenanceTask, NewMessage } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import type { DataChange } from '../platform/db/data-change.ts'
+import type { Sql } from '../platform/db/pool.ts'
+import { transaction } from '../platform/db/transaction.ts'
 import { toThemes } from './actor.ts'
 import { enqueueFindings, enqueueOutdated, waitingOrganizations } from './changes.store.ts'
-import { unlinkedOrganizations } from './themes.store.ts'
+import { countDays, formerTimeZones } from './days.store.ts'
+import { lockProgress, unlinkedOrganizations } from './themes.store.ts'
 
 const EVERY_SECONDS = 10
 /** Organizations that are woken at a time. */
@@ -19,6 +22,7 @@ export function themeMaintenance({
 }: Pick<Deps, 'sql' | 'notifier'>): readonly MaintenanceTask[] {
   return [
     { name: 'themes', everySeconds: EVERY_SECONDS, run: () => wakeThemes({ sql, notifier }, LINK_SECONDS) },
+    { name: 'theme_days', everySeconds: EVERY_SECONDS, run: () => countFormerDays(sql) },
   ]
 }
 
@@ -38,6 +42,15 @@ export async function wakeThemes(
     // A message that was left out by mistake is sent the next time, because its work is still there.
     await transactionWithOutbox({ sql, notifier }, (_, outbox) => outbox.sendUnlessPresent(messages))
   }
+}
+
+/** Counts the themes of organizations whose time zone changed by the days of the new one. */
+export async function countFormerDays(sql: Sql): Promise<void> {
+  for (const { organizationId, timeZone } of await formerTimeZones(sql, ORGANIZATIONS))
+    await transaction(sql, async (tx) => {
+      await lockProgress(tx, organizationId)
+      await countDays(tx, organizationId, timeZone)
+    })
 }
 
 /** Puts findings into the queue that were there before themes. */

@@ -1,4 +1,5 @@
 /** What changes in a theme when items join or leave. Pure. */
+import type { DayOf } from '../platform/time-zone.rules.ts'
 import { addTo, emptySum } from './vector.rules.ts'
 
 /** Word stems that a theme keeps. */
@@ -62,12 +63,9 @@ export interface DayChange {
   readonly positive: number
 }
 
-/** What the steps change in the counts of days, in UTC. Changes of nothing are left out. */
-export function dayChanges(steps: readonly Step[]): readonly DayChange[] {
-  const groups = Map.groupBy(
-    steps,
-    ({ member }) => `${member.occurredAt.toISOString().slice(0, 10)} ${member.channel}`,
-  )
+/** What the steps change in the counts of days. Changes of nothing are left out. */
+export function dayChanges(steps: readonly Step[], dayOf: DayOf): readonly DayChange[] {
+  const groups = Map.groupBy(steps, ({ member }) => `${dayOf(member.occurredAt.getTime())} ${member.channel}`)
   const total = (some: readonly Step[]) => some.reduce((sum, { times }) => sum + times, 0)
   return [...groups].flatMap(([key, some]) => {
     const [day = '', channel = ''] = key.split(' ')

@@ -3,6 +3,8 @@
  * transaction that has locked the organization's themes, so these always agree with the items.
  */
 import type { Tx } from '../platform/db/pool.ts'
+import { daysIn } from '../platform/time-zone.rules.ts'
+import { addDays, readCountedTimeZone } from './days.store.ts'
 import type { ItemRow, Placing } from './items.store.ts'
 import { placeItems, readMemberVectors } from './items.store.ts'
 import { dayChanges, type Member, type Step, totalsAfter, weightOf } from './members.rules.ts'
@@ -52,15 +54,16 @@ export async function applyMoves(
       isUsed: steps.some(({ times }) => times === 1),
     }
   })
+  const dayOf = daysIn(await readCountedTimeZone(tx, organizationId))
   const days = themes.flatMap(({ id }) =>
-    dayChanges(byTheme.get(id) ?? []).map((change) => ({ ...change, themeId: id })),
+    dayChanges(byTheme.get(id) ?? [], dayOf).map((change) => ({ ...change, themeId: id })),
   )
   await store.saveTotals(
     tx,
     organizationId,
     after.map(({ titledCount: _, ...totals }) => totals),
   )
-  await store.addDays(tx, organizationId, days)
+  await addDays(tx, organizationId, days)
   const empty = after.filter(({ count }) => count === 0)
   await store.deleteEmptyThemes(
     tx,

@@ -23,10 +23,14 @@ const TITLE_MAKERS = ['terms', 'model', 'person'] as const
 const period = {
   channel: Type.Optional(oneOf(CHANNELS, 'Count items of this channel only. Default: all.')),
   since: Type.Optional(
-    momentParameter('Count items of the day of this moment and later ones. Days are in UTC.'),
+    momentParameter(
+      'Count items of the day of this moment and later ones. Days are those of the organization’s time zone.',
+    ),
   ),
   until: Type.Optional(
-    momentParameter('Count items of days before the day of this moment. Days are in UTC.'),
+    momentParameter(
+      'Count items of days before the day of this moment. Days are those of the organization’s time zone.',
+    ),
   ),
 }
 
@@ -49,7 +53,7 @@ export const ThemeItemsQuery = Type.Object(pageQuery(100, 20))
 const TrendShape = named(
   'ThemeTrend',
   Type.Object({
-    recent: count('Items of the last seven full days in UTC.'),
+    recent: count('Items of the last seven full days of the organization’s time zone.'),
     before: Type.Number({ minimum: 0, description: 'Items a week in the four weeks before, on average.' }),
     rising: Type.Boolean({
       description: 'At least 5 recent items, and less than 1 % probable if nothing had changed (Poisson).',

@@ -4,15 +4,18 @@ import type { Channel } from '../insight/model.ts'
 import { marginOf, SCAN_ROWS } from '../platform/db/bounded-scan.ts'
 import { asMicroseconds } from '../platform/db/keyset.ts'
 import type { Query } from '../platform/db/pool.ts'
+import type { Day } from '../platform/time-zone.rules.ts'
 import { EARLIER_WEEKS, RECENT_DAYS } from './trend.rules.ts'
 
 type Fragment = PendingQuery<Row[]>
 
-/** Days in UTC as `YYYY-MM-DD`: `since` is included, `until` is not. */
+/** Days of the organization's time zone: `since` is included, `until` is not. */
 export interface Days {
   readonly channel: Channel | undefined
-  readonly since: string | undefined
-  readonly until: string | undefined
+  readonly since: Day | undefined
+  readonly until: Day | undefined
+  /** The trend is up to it. */
+  readonly today: Day
 }
 
 export interface ThemeRow {
@@ -41,8 +44,9 @@ const inPeriod = (sql: Query, { since, until }: Days) => sql`
   ${since === undefined ? sql`` : sql`and d.day >= ${since}::text::date`}
   ${until === undefined ? sql`` : sql`and d.day < ${until}::text::date`}`
 
-/** The columns of a theme, and its trend up to `today`. */
-function themeColumns(sql: Query, organizationId: string, days: Days, today: string) {
+/** The columns of a theme, and its trend. */
+function themeColumns(sql: Query, organizationId: string, days: Days) {
+  const { today } = days
   const counted = isWhole(days)
     ? sql`t.count`
     : sql`(
@@ -67,14 +71,10 @@ function themeColumns(sql: Query, organizationId: string, days: Days, today: str
 }
 
 /** All themes of the organization that are not merged: at most a thousand, and those that people keep. */
-export const listThemes = (
-  sql: Query,
-  organizationId: string,
-  days: Days,
-  today: string,
-  hidden: boolean,
-) => sql<ThemeRow[]>`
-  select ${themeColumns(sql, organizationId, days, today)}
+export const listThemes = (sql: Query, organizationId: string, days: Days, hidden: boolean) => sql<
+  ThemeRow[]
+>`
+  select ${themeColumns(sql, organizationId, days)}
   from theme t
   where t.organization_id = ${organizationId}
     and t.merged_into is null
@@ -87,10 +87,9 @@ export async function findTheme(
   organizationId: string,
   id: string,
   days: Days,
-  today: string,
 ): Promise<ThemeRow | undefined> {
   const [row] = await sql<ThemeRow[]>`
-    select ${themeColumns(sql, organizationId, days, today)}
+    select ${themeColumns(sql, organizationId, days)}
     from theme asked
     join theme t on t.organization_id = asked.organization_id and t.id = coalesce(asked.merged_into, asked.id)
     where asked.organization_id = ${organizationId} and asked.id = ${id}`

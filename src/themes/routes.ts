@@ -3,11 +3,10 @@ import { recorded } from '../audit/change.ts'
 import { created, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, toPage } from '../http/paging.ts'
 import { integerId, integerIdOf, moment, uuidOf } from '../http/parameters.ts'
-import type { Channel } from '../insight/model.ts'
 import { pathOf } from '../insight/timeline/page.rules.ts'
 import { invalid } from '../platform/validation/json.ts'
 import * as model from './model.ts'
-import type { ItemRow, ListedTheme, Themes } from './service.ts'
+import type { Counted, ItemRow, ListedTheme, Themes } from './service.ts'
 
 const THEMES = '/v3/rest/themes'
 const THEME = `${THEMES}/{themeId}`
@@ -51,11 +50,10 @@ const listThemes = (themes: Themes) =>
     async handler({ principal, query }) {
       const { sort = 'count', hidden, limit, cursor, ...period } = query()
       const order = byPlace[sort]
-      const days = daysOf(period)
       const rows = await themes.list(principal, {
         sort,
         hidden,
-        days,
+        counted: countedOf(period),
         limit,
         after: placeIn(order.decode(cursor)),
       })
@@ -70,17 +68,12 @@ function placeIn(values: readonly [string, string] | null): readonly [number, st
   throw invalid([{ path: 'cursor', code: 'cursor', message: 'is not a cursor of this list' }])
 }
 
-interface Period {
-  readonly channel?: Channel
-  readonly since?: string
-  readonly until?: string
-}
-
 /** @throws AppError 400 */
-function daysOf({ channel, since, until }: Period) {
-  const day = (path: string, value: string | undefined) => moment(path, value)?.slice(0, 10)
-  return { channel, since: day('since', since), until: day('until', until) }
-}
+const countedOf = ({ channel, since, until }: Counted): Counted => ({
+  channel,
+  since: moment('since', since),
+  until: moment('until', until),
+})
 
 const getTheme = (themes: Themes) =>
   operation({
@@ -104,7 +97,7 @@ const getTheme = (themes: Themes) =>
       const { negative, positive, people, quotations, ...row } = await themes.detail(
         principal,
         themeId,
-        daysOf(query()),
+        countedOf(query()),
       )
       return ok({ ...resourceOf(row), negative, positive, people, quotations: quotations.map(itemOf) })
     },

@@ -13,6 +13,7 @@ import type { Query, Tx } from '../platform/db/pool.ts'
 import { AppError } from '../platform/errors.ts'
 import { nameOf } from '../platform/validation/names.ts'
 import { mergeMessage } from './actor.ts'
+import { type Counted, daysOfPeriod } from './days.ts'
 import * as edit from './edit.store.ts'
 import { readItems } from './items.store.ts'
 import { MAX_THEMES } from './link.ts'
@@ -24,6 +25,7 @@ import { riseOf, type Trend, trendOf } from './trend.rules.ts'
 import { emptySum, sumBytes } from './vector.rules.ts'
 
 export type Themes = ReturnType<typeof createThemes>
+export type { Counted } from './days.ts'
 export type { ItemRow } from './read.store.ts'
 
 export interface ThemesDeps extends Pick<Deps, 'sql' | 'reads' | 'clock' | 'newId' | 'notifier'> {
@@ -43,11 +45,10 @@ const WITH_PEOPLE = 1_000
 const QUOTATIONS = 5
 const PEOPLE = 10
 
-const NO_PERIOD: store.Days = { channel: undefined, since: undefined, until: undefined }
-
 export function createThemes(deps: ThemesDeps) {
   const { reads, clock } = deps
-  const today = () => clock.now().toISOString().slice(0, 10)
+  const daysOf = ({ organizationId }: Viewer, counted: Counted) =>
+    daysOfPeriod(reads, organizationId, counted, clock.now())
   const accessOf = (sql: Query, viewer: Viewer): store.Access => {
     const reader = {
       organizationId: viewer.organizationId,
@@ -59,8 +60,9 @@ export function createThemes(deps: ThemesDeps) {
     }
   }
 
-  async function theme(viewer: Viewer, id: string, days: store.Days = NO_PERIOD): Promise<ListedTheme> {
-    const row = await store.findTheme(reads, viewer.organizationId, id, days, today())
+  async function theme(viewer: Viewer, id: string, counted: Counted = {}): Promise<ListedTheme> {
+    const days = await daysOf(viewer, counted)
+    const row = await store.findTheme(reads, viewer.organizationId, id, days)
     return row === undefined ? noTheme() : listed('count')(row)
   }
 
@@ -77,22 +79,23 @@ export function createThemes(deps: ThemesDeps) {
   return {
     /** One row more than the limit. */
     async list(
-      { organizationId }: Viewer,
+      viewer: Viewer,
       {
         sort,
         hidden,
-        days,
+        counted,
         after,
         limit,
       }: {
         readonly sort: (typeof SORTS)[number]
         readonly hidden: boolean
-        readonly days: store.Days
+        readonly counted: Counted
         readonly after: readonly [place: number, id: string] | null
         readonly limit: number
       },
     ): Promise<readonly ListedTheme[]> {
-      const rows = await store.listThemes(reads, organizationId, days, today(), hidden)
+      const days = await daysOf(viewer, counted)
+      const rows = await store.listThemes(reads, viewer.organizationId, days, hidden)
       return rows
         .map(listed(sort))
         .filter(({ count, pinned }) => count > 0 || pinned)
@@ -106,8 +109,9 @@ export function createThemes(deps: ThemesDeps) {
     theme,
 
     /** @throws AppError 404 */
-    async detail(viewer: Viewer, id: string, days: store.Days) {
-      const found = await theme(viewer, id, days)
+    async detail(viewer: Viewer, id: string, counted: Counted) {
+      const days = await daysOf(viewer, counted)
+      const found = await theme(viewer, id, counted)
       const { organizationId } = viewer
       const access = accessOf(reads, viewer)
       const newest = { after: null, limit: QUOTED, examined: QUOTED }

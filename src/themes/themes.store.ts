@@ -1,6 +1,6 @@
 /** The SQL that writes themes, their days, and what an organization's words are. Callers that write hold the organization's lock. */
 import type { Query, Tx } from '../platform/db/pool.ts'
-import type { DayChange, Step, Totals } from './members.rules.ts'
+import type { Step, Totals } from './members.rules.ts'
 import { addTo, emptySum, sumBytes, sumOf } from './vector.rules.ts'
 
 export interface ProgressRow {
@@ -11,8 +11,8 @@ export interface ProgressRow {
 /** Locks the themes of the organization until the transaction ends. @returns null if there is no such organization */
 export async function lockProgress(tx: Tx, organizationId: string): Promise<ProgressRow | null> {
   const [row] = await tx<ProgressRow[]>`
-    insert into theme_progress as p (organization_id)
-    select id from organization where id = ${organizationId}
+    insert into theme_progress as p (organization_id, time_zone)
+    select id, time_zone from organization where id = ${organizationId}
     on conflict (organization_id) do update set items = p.items
     returning p.items, p.unlinked`
   return row ?? null
@@ -191,27 +191,6 @@ export async function saveTotals(
       id uuid, sum text, weight int, count int, terms jsonb, "isUsed" boolean
     )
     where t.organization_id = ${organizationId} and t.id = r.id`
-}
-
-export type ThemeDay = DayChange & { readonly themeId: string }
-
-export async function addDays(tx: Tx, organizationId: string, changes: readonly ThemeDay[]): Promise<void> {
-  if (changes.length === 0) return
-  await tx`
-    insert into theme_day as d (theme_id, day, channel, organization_id, count, negative, positive)
-    select r."themeId", r.day, r.channel, ${organizationId}, r.count, r.negative, r.positive
-    from json_to_recordset(${JSON.stringify(changes)}::text::json) as r (
-      "themeId" uuid, day date, channel text, count int, negative int, positive int
-    )
-    order by r."themeId", r.day, r.channel
-    on conflict (theme_id, day, channel) do update
-    set count = d.count + excluded.count, negative = d.negative + excluded.negative, positive = d.positive + excluded.positive`
-  if (changes.every(({ count }) => count > 0)) return
-  await tx`
-    delete from theme_day
-    where organization_id = ${organizationId}
-      and count = 0
-      and theme_id = any(${[...new Set(changes.map(({ themeId }) => themeId))]}::text[]::uuid[])`
 }
 
 export interface NewTheme {

@@ -20,7 +20,7 @@ const MAX_ATTEMPTS = 60
 /** Quotations of each kind and area. */
 const QUOTATIONS = 2
 
-type WeeklyMailDeps = Pick<Deps, 'config' | 'log'> & { readonly insight: Pick<Insight, 'digest'> }
+type WeeklyMailDeps = Pick<Deps, 'config' | 'log'> & { readonly insight: Pick<Insight, 'digestOfDays'> }
 
 export function weeklyMailActor(
   { config, log, insight }: WeeklyMailDeps,
@@ -37,9 +37,11 @@ export function weeklyMailActor(
         if (recipient !== null && baseUrl !== null) {
           const { organizationId, organizationName, userId, email } = recipient
           // The rules of access of the member hold for what the mail says.
-          const digest = await insight.digest({ kind: 'user', organizationId, userId }, payload, QUOTATIONS)
+          const [since, until] = [payload.since.slice(0, 10), payload.until.slice(0, 10)]
+          const viewer = { kind: 'user', organizationId, userId } as const
+          const digest = await insight.digestOfDays(viewer, since, until, QUOTATIONS)
           const mail = weeklyMail({
-            id: `weekly.${id}.${payload.since.slice(0, 10)}`,
+            id: `weekly.${id}.${since}`,
             organizationId,
             to: email,
             organizationName,

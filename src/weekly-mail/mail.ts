@@ -2,6 +2,7 @@
 import type { Digest, Pair, Topic } from '../insight/digest/digest.ts'
 import type { Mail } from '../platform/mail/mail.ts'
 import { fillHtml } from '../platform/mail/template.ts'
+import { shiftDay } from '../platform/time-zone.rules.ts'
 import layout from './mail/layout.html.mustache' with { type: 'text' }
 import listHtml from './mail/list.html.mustache' with { type: 'text' }
 import quotationHtml from './mail/quotation.html.mustache' with { type: 'text' }
@@ -38,8 +39,8 @@ export function weeklyMail({
   unsubscribeUrl,
   digest,
 }: WeeklyMail): Mail {
-  const first = digest.since.slice(0, 10)
-  const last = new Date(Date.parse(digest.until) - 1).toISOString().slice(0, 10)
+  const first = digest.days.from
+  const last = shiftDay(digest.days.to, -1)
   const name = oneLine(organizationName)
   const title = `What customers of ${name} said, ${first} to ${last}`
   const summary = totalsOf(digest)

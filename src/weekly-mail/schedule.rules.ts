@@ -1,22 +1,22 @@
-/** When weekly mails are sent, and about which days: on Monday at 7:00 UTC, about the seven days before. Pure. */
+/** When weekly mails are sent, and about which days: on Monday, seven hours after it began, about the seven days before. Pure. */
+import { type Day, daysIn, shiftDay, startOf } from '../platform/time-zone.rules.ts'
 
-const DAY_MS = 86_400_000
-const HOUR_MS = 3_600_000
-const WEEK_MS = 7 * DAY_MS
-/** 1970-01-05 is a Monday. */
-const FIRST_MONDAY_MS = 4 * DAY_MS
-const SENDING_HOUR = 7
+const SENDING_MS = 7 * 3_600_000
 
-const mondayBefore = (time: number) => time - ((time - FIRST_MONDAY_MS) % WEEK_MS)
-
-/** The next Monday at 7:00 UTC after `now`. */
-export function nextMailAt(now: Date): Date {
-  const thisWeek = mondayBefore(now.getTime()) + SENDING_HOUR * HOUR_MS
-  return new Date(thisWeek > now.getTime() ? thisWeek : thisWeek + WEEK_MS)
+function mondayBefore(now: Date, timeZone: string): Day {
+  const today = daysIn(timeZone)(now.getTime())
+  return shiftDay(today, -((new Date(today).getUTCDay() + 6) % 7))
 }
 
-/** The last week that is over. A service that was down for weeks sends one mail. */
-export function weekOf(now: Date): { readonly since: string; readonly until: string } {
-  const until = mondayBefore(now.getTime())
-  return { since: new Date(until - WEEK_MS).toISOString(), until: new Date(until).toISOString() }
+/** The next time after `now`. */
+export function nextMailAt(now: Date, timeZone: string): Date {
+  const monday = mondayBefore(now, timeZone)
+  const [thisWeek, nextWeek] = [monday, shiftDay(monday, 7)].map((day) => startOf(day, timeZone) + SENDING_MS)
+  return new Date(Number(thisWeek) > now.getTime() ? Number(thisWeek) : Number(nextWeek))
+}
+
+/** The last week that is over, from one Monday to the next. A service that was down for weeks sends one mail. */
+export function weekOf(now: Date, timeZone: string): { readonly since: Day; readonly until: Day } {
+  const until = mondayBefore(now, timeZone)
+  return { since: shiftDay(until, -7), until }
 }

@@ -39,7 +39,7 @@ export function createWeeklyMails({
         )
       await transaction(sql, async (tx) => {
         if (wanted) {
-          const nextAt = nextMailAt(clock.now())
+          const nextAt = nextMailAt(clock.now(), await store.readTimeZone(tx, organizationId, userId))
           await store.insertWish(tx, { id: newId(), organizationId, userId, nextAt })
         } else await store.deleteWish(tx, organizationId, userId)
         await also?.(tx, wanted)
@@ -75,12 +75,15 @@ export function weeklyMailMaintenance(
 /** @returns the number of messages sent */
 export function sendDue(deps: Pick<Deps, 'sql' | 'notifier' | 'clock'>, limit = MAILS): Promise<number> {
   const now = deps.clock.now()
-  const week = weekOf(now)
   return transactionWithOutbox(deps, async (tx, outbox) => {
-    const due = await store.takeDue(tx, now, nextMailAt(now), limit)
+    const due = await store.takeDue(tx, now, limit)
+    await store.saveNext(
+      tx,
+      due.map(({ id, timeZone }) => ({ id, nextAt: nextMailAt(now, timeZone) })),
+    )
     await outbox.send(
-      due.map(({ id, organizationId }) =>
-        weeklyMailMessages.message(id, 'send', { organizationId, payload: week }),
+      due.map(({ id, organizationId, timeZone }) =>
+        weeklyMailMessages.message(id, 'send', { organizationId, payload: weekOf(now, timeZone) }),
       ),
     )
     return due.length

@@ -41,15 +41,45 @@ export async function knownMails(tx: Tx, ids: readonly string[]): Promise<Readon
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Takes up to `limit` mails that are due, and sets when the next ones are. Of several processes each takes others. */
-export function takeDue(tx: Tx, now: Date, nextAt: Date, limit: number) {
-  return tx<{ id: string; organizationId: string }[]>`
-    update weekly_mail
-    set next_at = ${nextAt}
-    where id = any(array(
-      select id from weekly_mail where next_at <= ${now} order by next_at, id limit ${limit} for update skip locked
-    ))
-    returning id, organization_id as "organizationId"`
+/** The time zone of the member's organization. */
+export async function readTimeZone(tx: Query, organizationId: string, userId: string): Promise<string> {
+  const [row] = await tx<{ timeZone: string }[]>`
+    select o.time_zone as "timeZone"
+    from membership m
+    join organization o on o.id = m.organization_id
+    where m.organization_id = ${organizationId} and m.user_id = ${userId}`
+  return row?.timeZone ?? 'UTC'
+}
+
+export interface DueMail {
+  readonly id: string
+  readonly organizationId: string
+  readonly timeZone: string
+}
+
+/** Locks up to `limit` mails that are due. Of several processes each takes others. Write when the next ones are. */
+export function takeDue(tx: Tx, now: Date, limit: number) {
+  return tx<DueMail[]>`
+    select w.id, w.organization_id as "organizationId", o.time_zone as "timeZone"
+    from weekly_mail w
+    join organization o on o.id = w.organization_id
+    where w.next_at <= ${now}
+    order by w.next_at, w.id
+    limit ${limit}
+    for update of w skip locked`
+}
+
+export async function saveNext(
+  tx: Tx,
+  mails: readonly { readonly id: string; readonly nextAt: Date }[],
+): Promise<void> {
+  await tx`
+    update weekly_mail w
+    set next_at = n.next_at
+    from unnest(
+      ${mails.map(({ id }) => id)}::text[]::uuid[], ${mails.map(({ nextAt }) => nextAt.toISOString())}::text[]::timestamptz[]
+    ) as n (id, next_at)
+    where w.id = n.id`
 }
 
 export interface Recipient {

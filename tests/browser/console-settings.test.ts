@@ -186,6 +186,13 @@ test('the organization is switched, and stays as it was if that fails', async ()
   await page.getByRole('alert').waitFor({ state: 'detached' })
   expect((await tenant.key.get('/v3/rest/organization')).body.recordingAllowed).toBe(!before)
   expect(writes.splice(0)).toHaveLength(2)
+  // The page loads again, because every count is by these days.
+  const again = page.waitForEvent('load')
+  await page.getByLabel('Time zone').selectOption('Asia/Tokyo')
+  await again
+  expect((await tenant.key.get('/v3/rest/organization')).body.timeZone).toBe('Asia/Tokyo')
+  await page.getByLabel('Time zone').waitFor()
+  expect(await page.getByLabel('Time zone').inputValue()).toBe('Asia/Tokyo')
 })
 
 test('a viewer has no link to the settings, and is told who may see them', async () => {

@@ -1087,7 +1087,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
     'daysOfDigest',
     'hasTheme',
     'levelOf',
-    'startOf',
+    'momentOf',
   ],
   'insight/digest/digest.rules.ts': ['changesOf', 'pairsOf'],
   'search/weeks.rules.ts': ['enoughWeeks', 'reaches', 'weekLabels'],
@@ -1111,6 +1111,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
     'vectorBytes',
     'vectorOf',
   ],
+  'platform/time-zone.rules.ts': ['daysIn', 'isTimeZone', 'shiftDay', 'startOf'],
   'weekly-mail/schedule.rules.ts': ['nextMailAt', 'weekOf'],
   'agents/applications/rules.ts': ['changeSettings', 'checkName', 'strangers', 'usagePeriod'],
   'agents/sessions/erasure.rules.ts': [

@@ -1,5 +1,6 @@
 /** `GET /v3/rest/insights/counts`: what it counts, by what, for whom, and what it refuses. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { recountAll } from '../../src/insight/counts/recount.ts'
 import { createInsight } from '../../src/insight/service.ts'
 import { insertSession, insertSignal } from '../support/agents-http.ts'
 import { createRecord, createSource } from '../support/feedback.ts'
@@ -63,8 +64,9 @@ const counts = async (client: Client, query: string) => {
 }
 
 describe('counts', () => {
-  test('have one or two keys, the counted days in UTC, and the total', async () => {
+  test('have one or two keys, the counted days, and the total', async () => {
     expect(await counts(ada, 'metric=signals&by=day,rating')).toEqual({
+      timeZone: 'UTC',
       since: '2026-03-01T00:00:00.000Z',
       until: '2026-04-01T00:00:00.000Z',
       data: [
@@ -158,6 +160,47 @@ describe('counts', () => {
     const { body } = await ada.get(`${COUNTS}?metric=recordings&by=day`)
     expect(Date.parse(body.until) - Date.parse(body.since)).toBe(30 * 86_400_000)
     expect(Date.parse(body.until)).toBeGreaterThan(Date.now())
+  })
+
+  test('are by the days of the time zone after a change, and say that they are not complete until then', async () => {
+    const zone = async (timeZone: string) => {
+      expect((await tenant.key.patch('/v3/rest/organization', { timeZone })).body.timeZone).toBe(timeZone)
+      const { complete } = await counts(ada, 'metric=sessions&by=day')
+      await recountAll(server.database.sql, new AbortController().signal)
+      return complete
+    }
+    expect(await zone('Asia/Tokyo')).toBe(false)
+    const part = `${COUNTS}?metric=signals&by=day,rating&since=2026-03-05T00:00:00Z&until=2026-03-06T00:00:00Z`
+    expect((await ada.get(part)).body).toMatchObject({
+      timeZone: 'Asia/Tokyo',
+      since: '2026-03-04T15:00:00.000Z',
+      until: '2026-03-06T15:00:00.000Z',
+      data: [
+        { day: '2026-03-06', rating: 'positive', count: 1 },
+        { day: '2026-03-05', rating: 'negative', count: 1 },
+      ],
+      complete: true,
+    })
+    for (const [query, data] of [
+      ['metric=sessions&by=day', [{ day: '2026-03-05', count: 1 }]],
+      ['metric=outcomes&by=day', [{ day: '2026-03-05', count: 1 }]],
+      ['metric=feedback&by=day', [{ day: '2026-03-07', count: 1 }]],
+      ['metric=recordings&by=day', [{ day: '2026-03-03', count: 1 }]],
+      ['metric=sessions&by=week', [{ week: '2026-03-02', count: 1 }]],
+    ] as const)
+      expect((await counts(ada, query)).data).toEqual(data)
+    const digest = await ada.get(
+      '/v3/rest/insights/digest?since=2026-03-01T15:00:00Z&until=2026-03-08T15:00:00Z',
+    )
+    expect(digest.body).toMatchObject({
+      timeZone: 'Asia/Tokyo',
+      since: '2026-03-01T15:00:00.000Z',
+      beforeSince: '2026-02-22T15:00:00.000Z',
+      totals: { signals: { count: 2 } },
+    })
+    expect((await counts(stranger, 'metric=signals&by=day')).timeZone).toBe('UTC')
+    expect(await zone('UTC')).toBe(false)
+    expect((await counts(ada, 'metric=sessions&by=day')).data).toEqual([{ day: '2026-03-04', count: 1 }])
   })
 
   test('say that they are not complete while older rows are being counted', async () => {

@@ -70,6 +70,7 @@ describe('a summary', () => {
   test('names what grew and what fell against the week before, with quotations and their place', async () => {
     const body = await digest(ada)
     expect(body).toMatchObject({
+      timeZone: 'UTC',
       since: '2026-03-09T00:00:00.000Z',
       until: '2026-03-16T00:00:00.000Z',
       beforeSince: '2026-03-02T00:00:00.000Z',

@@ -21,6 +21,7 @@ test('a new organization has every feature enabled and can be read', async () =>
       name: expect.any(String),
       agentChatsEnabled: true,
       recordingAllowed: true,
+      timeZone: 'UTC',
       responseCredits: null,
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
     },
@@ -57,6 +58,16 @@ test('an unknown or malformed member is 400', async () => {
   expect((await key.patch(PATH, { responseCredits: 5 })).body.code).toBe('unknown_member')
   expect((await key.patch(PATH, { agentChatsEnabled: 'no' })).body.code).toBe('validation_failed')
 })
+
+test.each(['Mars/Olympus', 'UTC+3', '+02:00', '', 'Europe/Berlin ', 'US/Pacific-New'])(
+  'the time zone %j is refused',
+  async (timeZone) => {
+    const { apiKey } = await server.createTenant()
+    const { status, body } = await server.as({ apiKey }).patch(PATH, { timeZone })
+    expect({ status, details: body.details }).toMatchObject({ status: 400, details: [{ path: 'timeZone' }] })
+    expect((await server.as({ apiKey }).get(PATH)).body.timeZone).toBe('UTC')
+  },
+)
 
 test('an administrator reads and changes it; an analyst can do neither', async () => {
   const { organizationId, userToken } = await server.createTenant()

@@ -1,7 +1,7 @@
 /** Themes over HTTP: lists, details, changes of people, audit entries, and what each caller may see. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { newId } from '../../src/platform/ids.ts'
-import { wakeThemes } from '../../src/themes/feed.ts'
+import { countFormerDays, wakeThemes } from '../../src/themes/feed.ts'
 import { QUICK } from '../support/actors.ts'
 import { openAgent } from '../support/agents.ts'
 import { insertSession, insertSignal } from '../support/agents-http.ts'
@@ -92,6 +92,34 @@ describe('reading', () => {
       4, 3,
     ])
     expect(await listOf(client, '?until=2020-01-01T00:00:00Z')).toEqual([])
+  })
+
+  test('counts by the days of the time zone, also what comes after a change', async () => {
+    const { client, themes, tenant } = await openThemes(RESET)
+    const { sql } = server.database
+    const { organizationId } = tenant
+    const days = async () =>
+      (
+        await sql`select day::text, count from theme_day where organization_id = ${organizationId} order by day`
+      ).map((row) => ({ ...row }))
+    // Said at 13:00 UTC: on Kiritimati it is the next day, on Niue it is not.
+    await sql`update agent_signal set occurred_at = '2026-11-02T13:00:00Z' where organization_id = ${organizationId}`
+    await settle(tenant)
+    expect(await days()).toEqual([{ day: '2026-11-02', count: 4 }])
+    await client.patch('/v3/rest/organization', { timeZone: 'Pacific/Kiritimati' })
+    await countFormerDays(sql)
+    expect(await days()).toEqual([{ day: '2026-11-03', count: 4 }])
+    expect(await listOf(client, '?since=2026-11-02T13:00:00Z&until=2026-11-03T13:00:00Z')).toMatchObject([
+      { id: themes[0].id, count: 4 },
+    ])
+    expect(await listOf(client, '?until=2026-11-02T13:00:00Z')).toEqual([])
+    await sql`update agent_signal set occurred_at = '2026-11-05T09:00:00Z' where organization_id = ${organizationId}`
+    await settle(tenant)
+    expect(await days()).toEqual([{ day: '2026-11-05', count: 4 }])
+    await client.patch('/v3/rest/organization', { timeZone: 'Pacific/Niue' })
+    await countFormerDays(sql)
+    expect(await days()).toEqual([{ day: '2026-11-04', count: 4 }])
+    expect(await disagreements(sql, organizationId)).toEqual([])
   })
 
   test('shows a theme with counts, quotations with their places, and its items', async () => {

@@ -30,7 +30,7 @@ beforeAll(async () => {
   ada = await user()
   bob = await user()
   const { sql } = server.database
-  const at = new Date(Date.parse(weekOf(new Date()).since) + 3_600_000).toISOString()
+  const at = new Date(Date.parse(weekOf(new Date(), 'UTC').since) + 3_600_000).toISOString()
   for (const agentKey of ['open', 'restricted']) {
     const settings =
       agentKey === 'open'
@@ -106,12 +106,10 @@ describe('the weekly mail', () => {
     const mails = await monday(ada.userId, ada.client)
     expect(mails).toHaveLength(1)
     const { mail, from, source } = mails[0] as Delivered
-    const { since, until } = weekOf(new Date())
+    const { since, until } = weekOf(new Date(), 'UTC')
     const last = new Date(Date.parse(until) - 1).toISOString().slice(0, 10)
     expect(from).toBe('earshot@mail.example')
-    expect(mail.subject).toBe(
-      `What customers of Acme Bcc: evil@example.com said, ${since.slice(0, 10)} to ${last}`,
-    )
+    expect(mail.subject).toBe(`What customers of Acme Bcc: evil@example.com said, ${since} to ${last}`)
     expect(source).not.toMatch(/^Bcc:/im)
     expect(mail.text).toContain('- Conversations: 1 (week before: 0)')
     expect(mail.text).toContain('- wrong answer: 3 (week before: 0)')
@@ -151,7 +149,7 @@ describe('the weekly mail', () => {
     expect(mails).toHaveLength(1)
     const [row] = await server.database.sql<{ nextAt: Date }[]>`
       select next_at as "nextAt" from weekly_mail where user_id = ${ada.userId}`
-    expect(row?.nextAt).toEqual(nextMailAt(new Date()))
+    expect(row?.nextAt).toEqual(nextMailAt(new Date(), 'UTC'))
   })
 
   test('is taken and sent in one transaction: a process that dies in between loses nothing', async () => {

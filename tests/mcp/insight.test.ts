@@ -250,6 +250,7 @@ describe('get-insights', () => {
     expect(coverage.read + coverage.waiting + coverage.notRead).toBe(3)
     expect(found).toEqual({
       metric: 'signals',
+      timeZone: 'UTC',
       since: '2026-03-01T00:00:00.000Z',
       until: '2026-04-01T00:00:00.000Z',
       data: [

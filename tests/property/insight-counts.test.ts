@@ -9,6 +9,7 @@ import { COUNT_CHANGES, COVERAGE_CHANGES } from '../../src/insight/counts/backfi
 import { type CountedRequest, countRows } from '../../src/insight/counts/counts.store.ts'
 import { deleteZeros, foldChanges, lockFold } from '../../src/insight/counts/fold.store.ts'
 import { foldAll } from '../../src/insight/counts/fold.ts'
+import { recountAll } from '../../src/insight/counts/recount.ts'
 import { runDataChange } from '../../src/platform/db/data-change.ts'
 import { connect, type Sql, type Tx } from '../../src/platform/db/pool.ts'
 import { newId } from '../../src/platform/ids.ts'
@@ -16,7 +17,9 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 const WRITERS = 4
 const ROUNDS = 60
-const DAYS = { from: '2026-01-01', to: '2026-03-01' }
+/** By whose days everything is counted, after a change. */
+let timeZone = 'UTC'
+const days = () => ({ timeZone, from: '2026-01-01', to: '2026-03-01' })
 const NEVER = new AbortController().signal
 
 let database: TestDatabase
@@ -246,8 +249,9 @@ function plain(tx: Tx, viewer: Viewer, { metric, by }: CountedRequest) {
   }[metric]
   const key = (name: string | undefined) => {
     if (name === undefined) return tx`null::text`
-    if (name === 'day') return tx`(at at time zone 'UTC')::date::text`
-    if (name === 'week') return tx`to_char(date_trunc('week', at at time zone 'UTC'), 'YYYY-MM-DD')`
+    if (name === 'day') return tx`(at at time zone ${timeZone}::text)::date::text`
+    if (name === 'week')
+      return tx`to_char(date_trunc('week', at at time zone ${timeZone}::text), 'YYYY-MM-DD')`
     const columns: Record<string, string> = { productArea: 'product_area', agentVersion: 'agent_version' }
     return tx`${tx(columns[name] ?? name)}`
   }
@@ -255,7 +259,8 @@ function plain(tx: Tx, viewer: Viewer, { metric, by }: CountedRequest) {
     select ${key(by[0])} as first, ${key(by[1])} as second, count(*)::float8 as count
     from (${rows}) as x
     where x.counted and x.organization_id = ${organizationId}
-      and at >= ${DAYS.from}::text::date and at < ${DAYS.to}::text::date
+      and (at at time zone ${timeZone}::text)::date >= ${days().from}::text::date
+      and (at at time zone ${timeZone}::text)::date < ${days().to}::text::date
     group by 1, 2`
 }
 
@@ -275,7 +280,7 @@ async function compare(): Promise<number> {
           applications: readableApplications(tx, { organizationId, userId }, undefined),
           hiddenRecordings: hiddenRecordings(tx, viewer),
         }
-        const found = await countRows(tx, access, request, DAYS)
+        const found = await countRows(tx, access, request, days())
         expect({ request, viewer, rows: sorted(found) }).toEqual({
           request,
           viewer,
@@ -320,8 +325,50 @@ describe('counts', () => {
     for (let again = 0; again < 5; again++) await compare()
   }, 300_000)
 
+  test.each(['Pacific/Apia', 'America/St_Johns', 'UTC'])(
+    'are by the days of %s after a change, whatever is written meanwhile',
+    async (name) => {
+      await sql`update organization set time_zone = ${name} where id = ${organizationId}`
+      timeZone = name
+      const writers = Array.from({ length: WRITERS }, async () => {
+        for (let n = 0; n < 10; n++) await write()
+      })
+      const isCounted = async () => (await sql`select from day_recount`).length === 0
+      while (!(await isCounted())) await recountAll(sql, NEVER, 7)
+      await compare()
+      await Promise.all(writers)
+      for (let again = 0; again < 5; again++) await compare()
+    },
+    300_000,
+  )
+
+  test('wait for a transaction that may know the former time zone', async () => {
+    const late = newId()
+    const [begun, commit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const writing = sql.begin(async (tx) => {
+      await tx`
+        insert into feedback_record (organization_id, feedback_source_id, external_id, fields, display_ts)
+        values (${organizationId}, ${sourceId}, ${late}, '[]', '2026-01-31T23:30:00Z')`
+      begun.resolve()
+      await commit.promise
+    })
+    await begun.promise
+    await sql`update organization set time_zone = 'Europe/Berlin' where id = ${organizationId}`
+    timeZone = 'Europe/Berlin'
+    await recountAll(sql, NEVER)
+    expect(await sql`select from day_recount`).toHaveLength(1)
+    commit.resolve()
+    await writing
+    await recountAll(sql, NEVER)
+    expect(await sql`select from day_recount`).toHaveLength(0)
+    const [row] = await sql`select counted_day::text as day from feedback_record where external_id = ${late}`
+    expect(row?.day).toBe('2026-02-01')
+    await compare()
+  })
+
   test('of an organization that is gone are dropped', async () => {
     const gone = newId()
+    await foldAll(sql, NEVER)
     await sql`
       insert into insight_count_change (organization_id, metric, day, channel, change)
       values (${gone}, 'feedback', '2026-01-01', 'feedback', 1)`

@@ -56,7 +56,7 @@ async function open(options: ThemesOptions = {}, texts: readonly string[] = [...
     people.list(viewer, {
       sort: 'count',
       hidden: true,
-      days: { channel: undefined, since: undefined, until: undefined },
+      counted: {},
       after: null,
       limit: 50,
     })

@@ -17,12 +17,41 @@ describe('days', () => {
     [{ since: '2026-03-01T00:00:00Z', until: '2026-03-02T00:00:00.000001Z' }, '2026-03-01', '2026-03-03'],
     [{ until: '2026-03-31T00:00:00Z' }, '2026-03-01', '2026-03-31'],
   ])('of %j are whole', (period, from, to) => {
-    expect(daysOf(period, NOW)).toEqual({ from, to })
+    expect(daysOf(period, NOW, 'UTC')).toEqual({ timeZone: 'UTC', from, to })
+  })
+
+  test.each([
+    // Today is the 11th there.
+    ['Pacific/Auckland', {}, '2026-02-10', '2026-03-12'],
+    // The 2nd begins at 5:00 UTC.
+    [
+      'America/New_York',
+      { since: '2026-03-02T04:59:59Z', until: '2026-03-03T05:00:00Z' },
+      '2026-03-01',
+      '2026-03-03',
+    ],
+    [
+      'America/New_York',
+      { since: '2026-03-02T05:00:00Z', until: '2026-03-03T05:00:01Z' },
+      '2026-03-02',
+      '2026-03-04',
+    ],
+    // A summer day has begun at 22:00 UTC.
+    [
+      'Europe/Berlin',
+      { since: '2026-07-01T22:00:00Z', until: '2026-07-02T22:00:00Z' },
+      '2026-07-02',
+      '2026-07-03',
+    ],
+  ])('in %s of %j are those of its clocks', (timeZone, period, from, to) => {
+    expect(daysOf(period, NOW, timeZone)).toEqual({ timeZone, from, to })
   })
 
   test('of a summary are the last seven that are over', () => {
-    expect(daysOfDigest({}, NOW)).toEqual({ from: '2026-03-03', to: '2026-03-10' })
-    expect(daysBefore({ from: '2026-03-03', to: '2026-03-10' })).toEqual({
+    const week = { timeZone: 'UTC', from: '2026-03-03', to: '2026-03-10' }
+    expect(daysOfDigest({}, NOW, 'UTC')).toEqual(week)
+    expect(daysBefore(week)).toEqual({
+      timeZone: 'UTC',
       from: '2026-02-24',
       to: '2026-03-03',
     })
@@ -34,7 +63,7 @@ describe('days', () => {
     [{ since: '0001-01-01T00:00:00Z', until: '0001-01-09T00:00:00Z' }],
     [{ until: '0001-01-01T00:00:00Z' }],
   ])('of %j are refused', (period) => {
-    expect(() => daysOfDigest(period, NOW)).toThrow('since')
+    expect(() => daysOfDigest(period, NOW, 'UTC')).toThrow('since')
   })
 })
 

@@ -631,7 +631,7 @@ export interface components {
             createdAt: string;
         };
         ThemeTrend: {
-            /** @description Items of the last seven full days in UTC. */
+            /** @description Items of the last seven full days of the organization’s time zone. */
             recent: number;
             /** @description Items a week in the four weeks before, on average. */
             before: number;

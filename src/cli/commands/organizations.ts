@@ -98,11 +98,13 @@ const organizations: readonly Command[] = [
   {
     name: 'org set',
     args: [],
-    summary: 'Switch agent conversations or recording on or off, or set quotas; without flags, show them',
+    summary:
+      'Switch agent conversations or recording on or off, or set the time zone or quotas; without flags, show them',
     flags: {
       ...ORG_FLAG,
       'agent-chats': { value: 'on|off', summary: 'whether agents may send conversations' },
       recording: { value: 'on|off', summary: 'whether meetings may be recorded' },
+      'time-zone': { value: 'name', summary: 'by whose days everything is counted, such as Europe/Berlin' },
       'quota-media-gb': { value: 'n|none|default', summary: 'GB of media that it may store' },
       'quota-events': { value: 'n|none|default', summary: 'events of conversations that it may store' },
     },
@@ -110,6 +112,7 @@ const organizations: readonly Command[] = [
       const change = {
         agentChatsEnabled: onOrOff(input, 'agent-chats'),
         recordingAllowed: onOrOff(input, 'recording'),
+        timeZone: input.flag('time-zone'),
       }
       const quotas = {
         media: quota(input, 'quota-media-gb', BYTES_PER_GB),
@@ -133,6 +136,7 @@ const organizations: readonly Command[] = [
           lines: pairs({
             'agent chats': organization.agentChatsEnabled ? 'on' : 'off',
             recording: organization.recordingAllowed ? 'on' : 'off',
+            'time zone': organization.timeZone,
             'bytes of media': ofLimit(uses.mediaBytes),
             events: ofLimit(uses.events),
           }),

@@ -16,3 +16,6 @@ export function useSession(): Opened {
   if (opened === null) throw new Error('there is no session yet')
   return opened
 }
+
+/** By whose days the organization counts. */
+export const useTimeZone = (): string => useSession().membership?.timeZone ?? 'UTC'

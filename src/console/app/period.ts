@@ -1,8 +1,8 @@
-/** The period that a page shows, in whole days of UTC, as the counts have them. */
+/** The period that a page shows, in whole days of the organization's time zone, as the counts have them. */
+import { daysIn, shiftDay, startOf } from '../../platform/time-zone.rules.ts'
+
 /** Before everything that was said. */
 export const EVER = '1970-01-01T00:00:00Z'
-
-const DAY_MS = 86_400_000
 
 export interface Period {
   /** RFC 3339. */
@@ -13,19 +13,20 @@ export interface Period {
 }
 
 /** The last days with today. */
-export function lastDays(count: number, now = Date.now()): Period {
-  const today = Math.floor(now / DAY_MS) * DAY_MS
-  const days = Array.from({ length: count }, (_, index) =>
-    new Date(today - (count - 1 - index) * DAY_MS).toISOString().slice(0, 10),
-  )
-  return { since: `${days[0]}T00:00:00Z`, until: new Date(today + DAY_MS).toISOString(), days }
+export function lastDays(count: number, timeZone: string, now = Date.now()): Period {
+  const today = daysIn(timeZone)(now)
+  const days = Array.from({ length: count }, (_, index) => shiftDay(today, index - count + 1))
+  return { ...between(days[0] ?? today, shiftDay(today, 1), timeZone), days }
 }
 
 /** One day, as `2026-01-02`. */
-export const periodOf = (day: string): Pick<Period, 'since' | 'until'> => ({
-  since: `${day}T00:00:00Z`,
-  until: new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS).toISOString(),
-})
+export const periodOf = (day: string, timeZone: string): Pick<Period, 'since' | 'until'> =>
+  between(day, shiftDay(day, 1), timeZone)
+
+function between(first: string, behind: string, timeZone: string): Pick<Period, 'since' | 'until'> {
+  const momentOf = (day: string) => new Date(startOf(day, timeZone)).toISOString()
+  return { since: momentOf(first), until: momentOf(behind) }
+}
 
 const MOMENT = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i
 

@@ -1,4 +1,5 @@
 /** What can be counted by what, and over which days. Pure. */
+import { type Day, type DayOf, daysIn, shiftDay, startOf } from '../../platform/time-zone.rules.ts'
 import { invalid } from '../../platform/validation/json.ts'
 import {
   CHANNELS,
@@ -21,31 +22,40 @@ const LAST_DAY = '9999-12-31'
 /** PostgreSQL has no year 0, and a summary also reads the period before. */
 const FIRST_DAY = '0003-01-01'
 
-/** Whole days in UTC. */
+/** Whole days of a time zone. */
 export interface Days {
-  /** The first day, as `YYYY-MM-DD`. */
-  readonly from: string
+  readonly timeZone: string
+  /** The first day. */
+  readonly from: Day
   /** The day after the last. */
-  readonly to: string
+  readonly to: Day
 }
 
 /**
- * The days of a period, in UTC. A day of which the period has a part counts wholly. By default the last 30 days, today included.
+ * The days of a period in a time zone. A day of which the period has a part counts wholly. By default the last 30 days, today included.
  * @throws AppError 400 if there is no day, or more than 366
  */
-export function daysOf({ since, until }: Period, now: Date): Days {
-  return withinLimit(since, until === undefined ? dayAfter(now.getTime()) : ceiling(until), DEFAULT_DAYS)
+export function daysOf(period: Period, now: Date, timeZone: string): Days {
+  return withinLimit(period, timeZone, DEFAULT_DAYS, (dayOf) => shiftDay(dayOf(now.getTime()), 1))
 }
 
 /** The days of a summary: by default the last 7 that are over. @throws AppError 400 as `daysOf` */
-export function daysOfDigest({ since, until }: Period, now: Date): Days {
-  return withinLimit(since, until === undefined ? dayOf(now.getTime()) : ceiling(until), DIGEST_DAYS)
+export function daysOfDigest(period: Period, now: Date, timeZone: string): Days {
+  return withinLimit(period, timeZone, DIGEST_DAYS, (dayOf) => dayOf(now.getTime()))
 }
 
-function withinLimit(since: string | undefined, to: string, defaultDays: number): Days {
-  const from = since === undefined ? dayOf(Date.parse(to) - defaultDays * DAY_MS) : since.slice(0, 10)
-  const days = lengthOf({ from, to })
-  if (days > 0 && days <= MAX_DAYS && from >= FIRST_DAY) return { from, to }
+function withinLimit(
+  { since, until }: Period,
+  timeZone: string,
+  defaultDays: number,
+  defaultTo: (dayOf: DayOf) => Day,
+): Days {
+  const dayOf = daysIn(timeZone)
+  const to = until === undefined ? defaultTo(dayOf) : dayBehind(dayOf, until)
+  const from = since === undefined ? shiftDay(to, -defaultDays) : dayOf(Date.parse(since))
+  const days = { timeZone, from, to }
+  const length = lengthOf(days)
+  if (length > 0 && length <= MAX_DAYS && from >= FIRST_DAY) return days
   throw invalid([
     { path: 'since', code: 'range', message: `must be before until, by at most ${MAX_DAYS} days` },
   ])
@@ -55,19 +65,20 @@ const lengthOf = ({ from, to }: Days): number => (Date.parse(to) - Date.parse(fr
 
 /** The days before, as many. */
 export const daysBefore = (days: Days): Days => ({
-  from: dayOf(Date.parse(days.from) - lengthOf(days) * DAY_MS),
+  ...days,
+  from: shiftDay(days.from, -lengthOf(days)),
   to: days.from,
 })
 
-export const startOf = (day: string): string => `${day}T00:00:00.000Z`
+/** When the day begins, as RFC 3339 in UTC. */
+export const momentOf = (day: Day, timeZone: string): string => new Date(startOf(day, timeZone)).toISOString()
 
-const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10)
-const dayAfter = (time: number): string => dayOf(time + DAY_MS)
-
-function ceiling(moment: string): string {
-  const day = moment.slice(0, 10)
-  const isStart = /^\d{4}-\d{2}-\d{2}T00:00:00(?:\.0+)?Z$/.test(moment)
-  return isStart || day >= LAST_DAY ? day : dayAfter(Date.parse(startOf(day)))
+/** The day behind the last one that has begun by a moment. */
+function dayBehind(dayOf: DayOf, moment: string): Day {
+  // A moment may have microseconds, `Date.parse` drops them.
+  const isWholeMs = !/\.\d{3}\d*[1-9]/.test(moment)
+  const last = dayOf(Date.parse(moment) - (isWholeMs ? 1 : 0))
+  return last.length > LAST_DAY.length || last === LAST_DAY ? LAST_DAY : shiftDay(last, 1)
 }
 
 const FILTERS_OF: Readonly<Record<Metric, readonly (keyof CountFilters)[]>> = {

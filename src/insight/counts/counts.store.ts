@@ -32,6 +32,19 @@ export interface CountAccess {
   readonly hiddenRecordings: Fragment
 }
 
+/** The time zone by whose days the organization counts, and whether all its rows have moved to these days. */
+export async function readTimeZone(
+  tx: Tx,
+  organizationId: string,
+): Promise<{ readonly timeZone: string; readonly isCounted: boolean }> {
+  const [row] = await tx<{ timeZone: string; isCounted: boolean }[]>`
+    select o.time_zone as "timeZone",
+      not exists (select from day_recount r where r.organization_id = o.id) as "isCounted"
+    from organization o
+    where o.id = ${organizationId}`
+  return row ?? { timeZone: 'UTC', isCounted: true }
+}
+
 /** Whatever the statistics say, no plan reads a whole table: they may be missing after a burst. */
 export async function prepareCounts(tx: Tx, timeoutMs: number): Promise<void> {
   await tx`
@@ -107,15 +120,15 @@ function folded(tx: Tx, access: CountAccess, request: CountedRequest, days: Days
  */
 const themed = (tx: Tx, { organizationId, hiddenRecordings }: CountAccess, days: Days) => tx`
   select
-    (g.occurred_at at time zone 'UTC')::date as day, g.channel, g.application_id, null as source, g.kind, g.rating, null as status,
+    (g.occurred_at at time zone ${days.timeZone}::text)::date as day, g.channel, g.application_id, null as source, g.kind, g.rating, null as status,
     g.product_area, g.agent_version, 1 as count, t.id as theme
   from theme t
   join theme_item i on i.theme_id = t.id
   join agent_signal g on g.organization_id = t.organization_id and g.id = i.signal_id
   where t.organization_id = ${organizationId}
     and not t.hidden
-    and i.occurred_at >= (select ${days.from}::text::date::timestamp at time zone 'UTC')
-    and i.occurred_at < (select ${days.to}::text::date::timestamp at time zone 'UTC')
+    and i.occurred_at >= (select ${days.from}::text::date::timestamp at time zone ${days.timeZone}::text)
+    and i.occurred_at < (select ${days.to}::text::date::timestamp at time zone ${days.timeZone}::text)
     and g.shown
     and (g.recording_id is null or g.recording_id <> all(array(${hiddenRecordings})))`
 
@@ -206,13 +219,13 @@ function hidden(
   if (metric === 'sessions' || metric === 'feedback' || (channel !== undefined && channel !== 'recording'))
     return tx``
   const inDays = (moment: Fragment) => tx`
-    and ${moment} >= ${days.from}::text::date::timestamp at time zone 'UTC'
-    and ${moment} < ${days.to}::text::date::timestamp at time zone 'UTC'`
+    and ${moment} >= ${days.from}::text::date::timestamp at time zone ${days.timeZone}::text
+    and ${moment} < ${days.to}::text::date::timestamp at time zone ${days.timeZone}::text`
   if (metric === 'recordings') {
     const began = tx`coalesce(r.started_at, r.created_at)`
     return tx`
       union all
-      select (${began} at time zone 'UTC')::date, 'recording', null, r.source, null, null, null, null, null, -1
+      select day_of(r.counted_day, ${began}), 'recording', null, r.source, null, null, null, null, null, -1
       from recording r
       where r.organization_id = ${organizationId}
         and r.counted
@@ -224,14 +237,14 @@ function hidden(
     const began = tx`coalesce(r.started_at, r.created_at)`
     return tx`
       union all
-      select (${began} at time zone 'UTC')::date, 'recording', null, null, null, null, r.coverage, null, null, -1
+      select day_of(r.counted_day, ${began}), 'recording', null, null, null, null, r.coverage, null, null, -1
       from recording r
       where r.organization_id = ${organizationId}
         and r.coverage is not null
         and r.id = any(array(${hiddenRecordings}))
         ${inDays(began)}
       union all
-      select (${at} at time zone 'UTC')::date, r.channel, null, null, null, null, r.coverage, null, null, -1
+      select day_of(r.counted_day, ${at}), r.channel, null, null, null, null, r.coverage, null, null, -1
       from insight_subject r
       where r.organization_id = ${organizationId}
         and r.coverage is not null
@@ -241,7 +254,7 @@ function hidden(
   if (metric === 'outcomes')
     return tx`
       union all
-      select (${at} at time zone 'UTC')::date, r.channel, r.application_id, null, null, null, r.outcome, r.product_area, r.agent_version, -1
+      select day_of(r.counted_day, ${at}), r.channel, r.application_id, null, null, null, r.outcome, r.product_area, r.agent_version, -1
       from insight_subject r
       where r.organization_id = ${organizationId}
         and r.counted
@@ -250,7 +263,7 @@ function hidden(
         ${inDays(at)}`
   return tx`
     union all
-    select (${at} at time zone 'UTC')::date, r.channel, r.application_id, null, r.kind, r.rating, null, r.product_area, r.agent_version, -1
+    select day_of(r.counted_day, ${at}), r.channel, r.application_id, null, r.kind, r.rating, null, r.product_area, r.agent_version, -1
     from agent_signal r
     where r.organization_id = ${organizationId}
       and r.counted

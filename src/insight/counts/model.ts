@@ -17,15 +17,15 @@ export const CountQuery = Type.Object({
     words: `one or two of ${KEYS.join(', ')}, separated by a comma`,
     description:
       `One or two keys, separated by a comma: ${KEYS.map((name) => `\`${name}\``).join(', ')}. Which keys a metric has is described above. ` +
-      'Days and weeks are in UTC; a week is named by its Monday.',
+      'Days and weeks are those of the organization’s time zone; a week is named by its Monday.',
     examples: ['week,kind'],
   }),
   since: Type.Optional(
-    momentParameter('From this day (UTC) on; the whole day counts. Default: 30 days before `until`.'),
+    momentParameter('From this day on; the whole day counts. Default: 30 days before `until`.'),
   ),
   until: Type.Optional(
     momentParameter(
-      `Before this time; a day (UTC) that has begun by then counts wholly. Default: today is the last day. At most ${MAX_DAYS} days after \`since\`.`,
+      `Before this time; a day that has begun by then counts wholly. Default: today is the last day. At most ${MAX_DAYS} days after \`since\`.`,
     ),
   ),
   kind: Type.Optional(oneOf(SIGNAL_KINDS, 'Only signals of this kind.')),
@@ -53,9 +53,15 @@ export const CoverageShape = Type.Object(
   },
 )
 
+export const TimeZoneOfDays = Type.String({
+  description:
+    'The time zone of the organization, by whose days everything is counted. A name of the IANA time zone database.',
+})
+
 export const CountAnswer = named(
   'Counts',
   Type.Object({
+    timeZone: TimeZoneOfDays,
     since: Type.String({ format: 'date-time', description: 'The first day begins here, in UTC.' }),
     until: Type.String({ format: 'date-time', description: 'The last day ends here, in UTC.' }),
     data: Type.Array(
@@ -79,7 +85,8 @@ export const CountAnswer = named(
     coverage: CoverageShape,
     complete: Type.Boolean({
       description:
-        'False if there are more combinations than are shown, and while rows that an older version stored are still being counted.',
+        'False if there are more combinations than are shown, while rows that an older version stored are still being counted, and while rows ' +
+        'move to the days of another time zone.',
     }),
   }),
 )

@@ -57,8 +57,8 @@ export function quotations(
           from agent_signal s
           where s.organization_id = ${organizationId}
             and s.shown
-            and s.occurred_at >= ${days.from}::text::date::timestamp at time zone 'UTC'
-            and s.occurred_at < ${days.to}::text::date::timestamp at time zone 'UTC'
+            and s.occurred_at >= ${days.from}::text::date::timestamp at time zone ${days.timeZone}::text
+            and s.occurred_at < ${days.to}::text::date::timestamp at time zone ${days.timeZone}::text
             and (s.channel <> 'conversation' or s.application_id = any(array(${applications})))
           order by s.occurred_at desc, s.id desc
           limit ${EXAMINED}

@@ -1,6 +1,6 @@
 /** The summary of a period against the period before. Plain arithmetic over counts, with quotations; no model. */
 import type { Tx } from '../../platform/db/pool.ts'
-import { type Days, daysBefore, startOf } from '../counts/counts.rules.ts'
+import { type Days, daysBefore, momentOf } from '../counts/counts.rules.ts'
 import * as counts from '../counts/counts.store.ts'
 import type { CountRequest, Metric } from '../model.ts'
 import { pathOf } from '../timeline/page.rules.ts'
@@ -26,6 +26,7 @@ export interface Topics {
 }
 
 export interface Digest {
+  readonly days: Days
   readonly since: string
   readonly until: string
   /** The period before begins here and ends at `since`. */
@@ -66,9 +67,10 @@ export async function digestOf(tx: Tx, access: DigestAccess, days: Days, limit: 
   const outcomes = await pairs('outcomes', 'outcome')
   const outcome = (name: string): Pair => sumOf(outcomes.filter((pair) => pair.name === name))
   return {
-    since: startOf(days.from),
-    until: startOf(days.to),
-    beforeSince: startOf(before.from),
+    days,
+    since: momentOf(days.from, days.timeZone),
+    until: momentOf(days.to, days.timeZone),
+    beforeSince: momentOf(before.from, days.timeZone),
     totals: {
       signals: await total('signals'),
       sessions: await total('sessions'),

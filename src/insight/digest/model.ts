@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { momentParameter } from '../../http/parameters.ts'
 import { count, moment, named, oneOf, orNull, uuid } from '../../platform/validation/schema.ts'
 import { MAX_DAYS } from '../counts/counts.rules.ts'
+import { TimeZoneOfDays } from '../counts/model.ts'
 import { CHANNELS } from '../model.ts'
 
 const MAX_QUOTATIONS = 5
@@ -11,11 +12,11 @@ export const EXAMINED = 20_000
 
 export const DigestQuery = Type.Object({
   since: Type.Optional(
-    momentParameter('From this day (UTC) on; the whole day counts. Default: 7 days before `until`.'),
+    momentParameter('From this day on; the whole day counts. Default: 7 days before `until`.'),
   ),
   until: Type.Optional(
     momentParameter(
-      `Before this time; a day (UTC) that has begun by then counts wholly. Default: yesterday is the last day. At most ${MAX_DAYS} days after \`since\`.`,
+      `Before this time; a day that has begun by then counts wholly. Default: yesterday is the last day. At most ${MAX_DAYS} days after \`since\`.`,
     ),
   ),
   quotations: Type.Integer({
@@ -66,6 +67,7 @@ const topics = (name: string, what: string) => {
 export const DigestAnswer = named(
   'Digest',
   Type.Object({
+    timeZone: TimeZoneOfDays,
     since: moment('The first day begins here, in UTC.'),
     until: moment('The last day ends here, in UTC.'),
     beforeSince: moment('The period before begins here and ends at `since`.'),

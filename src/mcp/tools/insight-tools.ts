@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { RATINGS, SIGNAL_KINDS } from '../../agents/model.ts'
 import { OUTCOMES } from '../../analyze/insight.ts'
 import { moment } from '../../http/parameters.ts'
-import { CoverageShape } from '../../insight/counts/model.ts'
+import { CoverageShape, TimeZoneOfDays } from '../../insight/counts/model.ts'
 import { CHANNELS, KEYS, METRICS } from '../../insight/model.ts'
 import type { Insight } from '../../insight/service.ts'
 import { pathOf } from '../../insight/timeline/page.rules.ts'
@@ -119,7 +119,7 @@ const getInsights = (insight: Insight) =>
       'Counts by one or two keys. `signals`: ratings and findings from every channel, by day, week, kind, rating, productArea, agentVersion, ' +
       'channel or agentKey. `sessions`: conversations with agents, by day, week, status, productArea, agentVersion or agentKey. `outcomes` of ' +
       'conversations and recordings: by outcome, day, week, productArea, agentVersion, channel or agentKey. `feedback`: records, by day, week ' +
-      'or source. `recordings`: by day, week or source. The period has whole days in UTC: at most 366, by default the last 30.',
+      'or source. `recordings`: by day, week or source. The period has whole days of the organization’s time zone: at most 366, by default the last 30.',
     changes: false,
     idempotent: true,
     input: Type.Object(
@@ -128,7 +128,8 @@ const getInsights = (insight: Insight) =>
         by: Type.Array(oneOf(KEYS), {
           minItems: 1,
           maxItems: 2,
-          description: 'One or two keys. Days and weeks are in UTC; a week is named by its Monday.',
+          description:
+            'One or two keys. Days and weeks are those of the organization’s time zone; a week is named by its Monday.',
         }),
         since,
         until,
@@ -151,6 +152,7 @@ const getInsights = (insight: Insight) =>
     ),
     output: Type.Object({
       metric: oneOf(METRICS, 'What was counted.'),
+      timeZone: TimeZoneOfDays,
       since: Type.String({ format: 'date-time', description: 'The first day begins here.' }),
       until: Type.String({ format: 'date-time', description: 'The last day ends here.' }),
       data: Type.Array(

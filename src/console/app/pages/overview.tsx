@@ -1,6 +1,7 @@
 /** The first page: how much was said, what grew, what hurts and what was praised, in customers' words. Every number leads to its quotations. */
 import { pageOf, useFilters } from '../address.ts'
 import { api, contentOf } from '../api.ts'
+import { useTimeZone } from '../context.ts'
 import { useLive } from '../live.ts'
 import { useLoaded } from '../load.ts'
 import { type Bar, Bars } from '../parts/bars.tsx'
@@ -43,7 +44,7 @@ const sumsBy = (counts: Counts, key: Key): ReadonlyMap<string, number> =>
 export function Overview() {
   const filters = useFilters()
   const chosen = PERIODS.find((days) => days === filters.get('days')) ?? '7'
-  const period = lastDays(Number(chosen))
+  const period = lastDays(Number(chosen), useTimeZone())
   return (
     <>
       <Title text="Overview">
@@ -78,6 +79,7 @@ function Read({ coverage: { waiting, notRead } }: Pick<Counts, 'coverage'>) {
 }
 
 function Numbers({ period }: { readonly period: Period }) {
+  const timeZone = useTimeZone()
   const round = useLive('findings')
   const loaded = useLoaded(`${period.since} ${round}`, async (signal) => {
     const [findings, kinds, outcomes, sessions, feedback, calls] = await Promise.all([
@@ -138,8 +140,9 @@ function Numbers({ period }: { readonly period: Period }) {
         <Bars
           label="Findings and ratings by day"
           bars={barsOf(findings, period)}
+          timeZone={timeZone}
           hrefOf={(day, part) =>
-            pageOf('/findings', { rating: part === 'other' ? 'none' : part, ...periodOf(day) })
+            pageOf('/findings', { rating: part === 'other' ? 'none' : part, ...periodOf(day, timeZone) })
           }
         />
       )}

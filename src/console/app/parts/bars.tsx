@@ -18,11 +18,13 @@ const WORDS = { negative: 'Negative', other: 'Other', positive: 'Positive' } as 
 interface Props {
   readonly label: string
   readonly bars: readonly Bar[]
+  /** By whose days the bars are. */
+  readonly timeZone: string
   /** Leads to what is counted, of one part or of all. */
   readonly hrefOf: (day: string, part?: keyof Omit<Bar, 'day'>) => string
 }
 
-export function Bars({ label, bars, hrefOf }: Props) {
+export function Bars({ label, bars, timeZone, hrefOf }: Props) {
   const most = Math.max(1, ...bars.map(totalOf))
   return (
     <figure class="bars">
@@ -63,8 +65,8 @@ export function Bars({ label, bars, hrefOf }: Props) {
         ))}
       </p>
       <figcaption class="quiet">
-        {label}: {dateOf(bars[0]?.day ?? '')} to {dateOf(bars.at(-1)?.day ?? '')}, at most {number(most)} a
-        day
+        {label}: {dateOf(bars[0]?.day ?? '')} to {dateOf(bars.at(-1)?.day ?? '')} (days in {timeZone}), at
+        most {number(most)} a day
       </figcaption>
       <details>
         <summary>As a table</summary>

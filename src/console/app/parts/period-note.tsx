@@ -1,5 +1,7 @@
 /** Says which period a list has, and leads to the list without one. */
+import { daysIn } from '../../../platform/time-zone.rules.ts'
 import type { Filters } from '../address.ts'
+import { useTimeZone } from '../context.ts'
 import { momentOf } from '../period.ts'
 import { dateOf } from '../words.ts'
 
@@ -15,16 +17,15 @@ export function boundsOf(filters: Filters): Bounds {
   return { ...(since === null ? {} : { since }), ...(until === null ? {} : { until }) }
 }
 
-/** The day of the moment before, because a period ends with the start of a day. */
-const lastDayOf = (until: string) => dateOf(new Date(Date.parse(until) - 1).toISOString())
-
 export function PeriodNote({ filters }: { readonly filters: Filters }) {
   const { since, until } = boundsOf(filters)
+  const dayOf = daysIn(useTimeZone())
   if (since === undefined && until === undefined) return null
   return (
     <p class="quiet">
-      {since === undefined ? null : `From ${dateOf(since)} `}
-      {until === undefined ? null : `to ${lastDayOf(until)} `}
+      {since === undefined ? null : `From ${dateOf(dayOf(Date.parse(since)))} `}
+      {/* The moment before, because a period ends with the start of a day. */}
+      {until === undefined ? null : `to ${dateOf(dayOf(Date.parse(until) - 1))} `}
       <button type="button" class="link" onClick={() => filters.set('since', '', { until: '' })}>
         Show all
       </button>

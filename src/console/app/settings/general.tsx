@@ -14,6 +14,10 @@ const SWITCHES: readonly (readonly [Switch, string, string])[] = [
   ['recordingAllowed', 'Meetings may be recorded', 'If not, nobody can join a meeting.'],
 ]
 
+/** Names of the IANA time zone database that the browser knows, with the one that is set. */
+const timeZonesWith = (chosen: string): readonly string[] =>
+  [...new Set(['UTC', chosen, ...Intl.supportedValuesOf('timeZone')])].toSorted()
+
 export function General() {
   const [changed, setChanged] = useState<Schemas['Organization'] | null>(null)
   const { problem, isBusy, act } = useAct()
@@ -65,6 +69,29 @@ export function General() {
           </span>
         </label>
       ))}
+      <label class="filter">
+        <span>Time zone</span>
+        <select
+          value={organization.timeZone}
+          disabled={isBusy}
+          onChange={(event) => {
+            const select = event.currentTarget
+            const body = { timeZone: select.value }
+            void act(async () => {
+              setChanged(await contentOf(api.PATCH('/v3/rest/organization', { body })))
+              // Every page counts by the days of the session's time zone.
+              location.reload()
+            }).then((isDone) => {
+              if (!isDone) select.value = organization.timeZone
+            })
+          }}
+        >
+          {timeZonesWith(organization.timeZone).map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </label>
+      <p class="quiet">Days begin and end by its clocks, in every count and chart.</p>
       <Failure problem={problem} />
       <p>
         What waits and what failed is on the <a href={pageOf('/health')}>health page</a>. Imports are on the{' '}
