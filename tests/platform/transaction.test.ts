@@ -50,3 +50,19 @@ test('the bare driver runs statements after ROLLBACK outside the transaction', a
 test('statements after a failed transaction are refused', async () => {
   expect(await restOf(transaction)).toEqual([])
 })
+
+test('statements of a read-only transaction see the same moment', async () => {
+  const { sql } = database
+  await sql`insert into note values (1)`
+  const counts = await transaction(
+    sql,
+    async (tx) => {
+      const read = () => tx<{ count: number }[]>`select count(*)::int as count from note`
+      const before = await read()
+      await sql`insert into note values (2)`
+      return [...before, ...(await read())].map(({ count }) => count)
+    },
+    'read only',
+  )
+  expect(counts).toEqual([1, 1])
+})

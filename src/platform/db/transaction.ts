@@ -16,12 +16,17 @@ import { isRetryable } from './sqlstate.ts'
 
 const ATTEMPTS = 3
 
-/** Options of BEGIN. */
 type Mode = '' | 'read only'
+
+/** What a read-only transaction reads is of one moment, so statements that follow each other agree. It never fails for that. */
+const BEGIN_OPTIONS: Readonly<Record<Mode, string>> = {
+  '': '',
+  'read only': 'isolation level repeatable read read only',
+}
 
 /**
  * Runs `work` in one transaction and commits it. Makes up to three attempts on a serialization failure (40001) or a deadlock (40P01),
- * so `work` must have no effect except its SQL. With `read only` the server refuses writes.
+ * so `work` must have no effect except its SQL. With `read only` the server refuses writes, and all statements see the same moment.
  */
 export async function transaction<T>(sql: Sql, work: (tx: Tx) => Promise<T>, mode: Mode = ''): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -37,7 +42,7 @@ export async function transaction<T>(sql: Sql, work: (tx: Tx) => Promise<T>, mod
 async function once<T>(sql: Sql, work: (tx: Tx) => Promise<T>, mode: Mode): Promise<T> {
   const revocation = new Revocation()
   try {
-    const result = await sql.begin(mode, async (tx) => {
+    const result = await sql.begin(BEGIN_OPTIONS[mode], async (tx) => {
       try {
         return { value: await revocation.run(tx as Tx, work) }
       } finally {
