@@ -12,7 +12,7 @@ import type { Log } from '../observability/log.ts'
 import { findBinaries } from './binaries.ts'
 import { type PostgresSize, serverSettings } from './postgres-settings.ts'
 import { accepts, isAlive, isPostgresOf, isTaken, run, type Server, spawnServer, until } from './processes.ts'
-import { chooseRunner, type Folders, type Runner } from './runner.ts'
+import { chooseRunner, type Folders, hasName, type Runner } from './runner.ts'
 import { socketFolder } from './socket-folder.ts'
 
 const SOCKET_NAME = '.s.PGSQL.5432'
@@ -197,6 +197,12 @@ async function initialize(folders: Folders, runner: Runner): Promise<void> {
   )
   if (!ok) {
     rmSync(target, { recursive: true, force: true })
+    const uid = process.geteuid?.() ?? 0
+    if (uid !== 0 && !(await hasName(uid)))
+      throw new StartError(
+        `The embedded PostgreSQL creates no database for user id ${uid}, which has no entry in /etc/passwd: ` +
+          'add one, start as a user that has one, or set DATABASE_URL',
+      )
     throw new StartError(`Cannot create the embedded database in ${folders.home}: ${lastError(output)}`)
   }
   try {

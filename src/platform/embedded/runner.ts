@@ -7,6 +7,8 @@
  * 3. `setpriv` with a copy of the programs next to the data, if only the programs cannot be reached.
  *
  * Each way is tried in turn. Existing data decides which comes first.
+ *
+ * PostgreSQL creates no database for a user without a name (`docker run --user 12345`, OpenShift). Such a user tries the second way first.
  */
 import { chownSync, lstatSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -44,7 +46,7 @@ const ROOT: Owner = { uid: 0, gid: 0 }
  * @throws StartError that names the folder that only root can reach
  */
 export async function chooseRunner(folders: Folders, binaries: Binaries): Promise<Runner> {
-  const { ways, trusted } = candidates(folders)
+  const { ways, trusted } = await candidates(folders)
   for (const way of ways) {
     if ((await attempt(way, folders, binaries, trusted)) === null) return { ...way, binaries }
   }
@@ -62,11 +64,16 @@ export async function chooseRunner(folders: Folders, binaries: Binaries): Promis
 }
 
 /** The ways to try, most likely first, and the users whose folders are trusted. */
-function candidates({ data }: Folders): { readonly ways: readonly Candidate[]; readonly trusted: number[] } {
+async function candidates({
+  data,
+}: Folders): Promise<{ readonly ways: readonly Candidate[]; readonly trusted: number[] }> {
   const uid = process.geteuid?.() ?? 0
-  if (uid !== 0)
-    return { ways: [{ prefix: [], owner: { uid, gid: process.getegid?.() ?? uid } }], trusted: [uid] }
   const nobody = userNamed('nobody') ?? { uid: 65_534, gid: 65_534 }
+  if (uid !== 0) {
+    const plain = { prefix: [], owner: { uid, gid: process.getegid?.() ?? uid } }
+    const ways = (await hasName(uid)) ? [plain] : [{ ...plain, prefix: asUser(nobody) }, plain]
+    return { ways, trusted: [uid] }
+  }
   const owner = userNamed('postgres') ?? nobody
   const user = {
     owner,
@@ -74,10 +81,24 @@ function candidates({ data }: Folders): { readonly ways: readonly Candidate[]; r
   }
   const namespace = {
     owner: ROOT,
-    prefix: ['unshare', '--user', `--map-user=${nobody.uid}`, `--map-group=${nobody.gid}`, '--'],
+    prefix: asUser(nobody),
   }
   const madeByRoot = statSync(join(data, 'PG_VERSION'), { throwIfNoEntry: false })?.uid === 0
   return { ways: madeByRoot ? [namespace, user] : [user, namespace], trusted: [0, owner.uid] }
+}
+
+/** In a user namespace, in which this user has the number of another one. */
+const asUser = ({ uid, gid }: Owner): readonly string[] => [
+  'unshare',
+  '--user',
+  `--map-user=${uid}`,
+  `--map-group=${gid}`,
+  '--',
+]
+
+/** Asks the system, because not every user is in /etc/passwd. */
+export async function hasName(uid: number): Promise<boolean> {
+  return (await run(['id', '-un', String(uid)], '/')).ok
 }
 
 function userNamed(name: string): Owner | null {
