@@ -4,6 +4,7 @@
  * Supported are JSON (of OpenAI and compatible servers, of whisper.cpp, and utterances of this service), WebVTT,
  * SubRip, lines that begin with `[from --> to]`, tables of Whisper and whisper.cpp, and plain text.
  */
+import { isLogLine } from './log-lines.rules.ts'
 import type { Segment } from './segment.ts'
 import { parseTable } from './table-output.rules.ts'
 
@@ -202,12 +203,28 @@ function parseCues(lines: readonly string[]): readonly Segment[] {
       text.push('')
     } else {
       isRemark ||= REMARK.test(line) && (lines[index - 1] ?? '').trim() === ''
-      if (!isRemark) text.push(line)
+      if (!isRemark && !isLogLine(line)) text.push(line)
     }
   }
-  return withoutRolling(cues).flatMap(({ times: [startSec, endSec], lines }) =>
+  return withoutRolling(withoutEnd(cues)).flatMap(({ times: [startSec, endSec], lines }) =>
     voicesOf(lines.filter((line) => line !== '').join(' ')).map((voice) => ({ startSec, endSec, ...voice })),
   )
+}
+
+/** The text of the last cue ends with a blank line, as the formats say, unless a cue before it goes on behind one. */
+function withoutEnd(cues: readonly Cue[]): readonly Cue[] {
+  const last = cues.at(-1)
+  const others = cues.slice(0, -1)
+  const goesOn = ({ lines }: Cue) => lines.slice(endOfText(lines)).some((line) => line !== '')
+  if (last === undefined || others.some(goesOn)) return cues
+  return [...others, { ...last, lines: last.lines.slice(0, endOfText(last.lines)) }]
+}
+
+/** The place of the first blank line behind words, or behind the last line. */
+function endOfText(lines: readonly string[]): number {
+  const first = lines.findIndex((line) => line !== '')
+  const blank = first === -1 ? -1 : lines.indexOf('', first)
+  return blank === -1 ? lines.length : blank
 }
 
 /** Blocks of WebVTT that are no cues (section 4.1). */

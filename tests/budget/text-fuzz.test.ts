@@ -139,6 +139,7 @@ import { passageOf as passageOfTheme } from '../../src/themes/items.rules.ts'
 import { sentenceOf } from '../../src/themes/quotation.rules.ts'
 import { checkedTitle, redacted, titleOf } from '../../src/themes/title.rules.ts'
 import { stemsOf, stemsOfTerm, titleTermsOf } from '../../src/themes/words.rules.ts'
+import { isLogLine } from '../../src/transcribe/log-lines.rules.ts'
 import { decodeOutput, parseOutput } from '../../src/transcribe/output.rules.ts'
 import { parseTable } from '../../src/transcribe/table-output.rules.ts'
 import { toUtterances } from '../../src/transcribe/utterances.rules.ts'
@@ -718,6 +719,13 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     stemsOf: { length: MAX_QUOTATION, read: stemsOf },
     stemsOfTerm: { length: MAX_QUOTATION, read: stemsOfTerm },
     titleTermsOf: { length: MAX_QUOTATION, read: titleTermsOf },
+  },
+  'transcribe/log-lines.rules.ts': {
+    isLogLine: {
+      length: MAX_TRANSCRIPT_CHARACTERS,
+      starts: ['', '[', 'whisper_', '2026-01-02T03:04:05'],
+      read: isLogLine,
+    },
   },
   'transcribe/output.rules.ts': {
     decodeOutput: { length: MAX_TRANSCRIPT_CHARACTERS, read: (text) => decodeOutput(Buffer.from(text)) },

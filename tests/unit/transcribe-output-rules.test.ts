@@ -201,6 +201,36 @@ const forms: readonly (readonly [name: string, output: string, expected: readonl
     'WEBVTT\n\n00:00.000 --> 00:02.000\n\nbehind a blank line\n\nand one more\n\n00:02.000 --> 00:04.000\nnormal\n',
     [segment(0, 2, 'behind a blank line and one more'), segment(2, 4, 'normal')],
   ],
+  ...[
+    '\n\nTranscribed in 3.2 s\n',
+    '\n \nDone.\n\nwhisper_print_timings:     load time =    12.34 ms\n',
+    '\n\n100%|██████████| 12/12 [00:03<00:00,  3.9it/s]\n',
+    '\n[INFO] wrote a.vtt\n',
+    '\n2026-01-02 03:04:05,678 - main - INFO - finished\n',
+    "\noutput_vtt: saving output to 'a.vtt'\n\nbye\n",
+    '\r\n\r\nFertig nach 3 s\r\n',
+  ].flatMap((log): [string, string, Segment[]][] => [
+    [
+      `WebVTT before ${JSON.stringify(log)}`,
+      `WEBVTT\n\n00:00.000 --> 00:02.000\nfirst\n\n00:02.000 --> 00:04.000\nlast\nline${log}`,
+      [segment(0, 2, 'first'), segment(2, 4, 'last line')],
+    ],
+    [
+      `SubRip before ${JSON.stringify(log)}`,
+      `1\n00:00:00,000 --> 00:00:02,000\nfirst\n\n2\n00:00:02,000 --> 00:00:04,000\n\nlast line${log}`,
+      [segment(0, 2, 'first'), segment(2, 4, 'last line')],
+    ],
+  ]),
+  [
+    'a log line between cues',
+    'WEBVTT\n\n00:00.000 --> 00:02.000\nfirst\n\nwhisper_print_progress_callback: progress = 10%\n00:02.000 --> 00:04.000\nSPEAKER_01: last\n',
+    [segment(0, 2, 'first'), segment(2, 4, 'last', 'SPEAKER_01')],
+  ],
+  [
+    'WebVTT with blank lines in every cue',
+    'WEBVTT\n\n00:00.000 --> 00:02.000\none\n\ntwo\n\n00:02.000 --> 00:04.000\nthree\n\nfour\n',
+    [segment(0, 2, 'one two'), segment(2, 4, 'three four')],
+  ],
   [
     'WebVTT with remarks, styles and identifiers',
     'WEBVTT\nKind: captions\n\nNOTE\n00:00:00.000 --> 00:00:01.000 by me\nnot said\n\nSTYLE\n::cue { color: red }\n\n3f25-0\n00:01.000 --> 00:02.000\na\n\nNOTE not said\n\na name with blanks\n00:02.000 --> 00:03.000\nNOTE is said\n\n7/1\n00:03.000 --> 00:04.000\n12\n',

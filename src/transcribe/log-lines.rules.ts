@@ -1,0 +1,7 @@
+/** Lines that a transcription program prints about its work. Pure. */
+
+const LOG =
+  /^\s*(?:\[?\d{4}[-/.]\d\d[-/.]\d\d[ T]\d\d:\d\d:\d\d|\[(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\]|(?:whisper|ggml|llama|output)_[a-z0-9_]{1,60} ?:\s)/i
+
+/** A date and a time, a level in brackets, or the name of a function comes of whisper.cpp first: `whisper_print_timings: total time = 5 ms`. */
+export const isLogLine = (line: string): boolean => LOG.test(line)
