@@ -56,8 +56,13 @@ import {
   namedColumns,
 } from '../../src/feedback/row-import/dialect.rules.ts'
 import { fieldName, parseColumnMap, useOfColumn } from '../../src/feedback/row-import/mapping.rules.ts'
-import { isPlainMoment, momentOf as momentOfCell } from '../../src/feedback/row-import/moment.rules.ts'
+import {
+  isPlainMoment,
+  isWrittenDay,
+  momentOf as momentOfCell,
+} from '../../src/feedback/row-import/moment.rules.ts'
 import { createJudge } from '../../src/feedback/row-import/row.rules.ts'
+import { writtenMoment } from '../../src/feedback/row-import/written-moment.rules.ts'
 import { checkValue } from '../../src/feedback/rules.ts'
 import { resultOf } from '../../src/findings/finding.rules.ts'
 import { partOf } from '../../src/http/byte-range.ts'
@@ -485,7 +490,11 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   },
   'feedback/row-import/moment.rules.ts': {
     isPlainMoment: { length: EVENT, starts: ['', '2026-01-02 '], read: isPlainMoment },
+    isWrittenDay: { length: EVENT, starts: ['', '2026年1月2日'], read: isWrittenDay },
     momentOf: { length: EVENT, starts: ['', '2026-01-02T', '45292.'], read: momentOfCell },
+  },
+  'feedback/row-import/written-moment.rules.ts': {
+    writtenMoment: { length: EVENT, starts: ['', '2026年1月2日', '2026/1/2 ', '令和'], read: writtenMoment },
   },
   'feedback/import-jobs/guess.rules.ts': {
     guessMapping: { length: 64 * 1024, read: (text) => guessMapping([text, 'a'], [[text, text]]) },

@@ -68,6 +68,17 @@ describe.each(['\n', '\r\n', '\r'])('lines that end with %j', (end) => {
     expect(lines).toEqual([3, 4])
   })
 
+  test.each(['"sep=,"', 'sep=,', '"sep=,",,', 'sep=,,,', 'SEP=,', '\ufeff"sep=,"'])(
+    'behind a byte order mark and %j',
+    async (line) => {
+      const file = `\ufeff${line}${end}${table(['Ticket', 'Requester', 'Comment'], ROWS, ',', end)}`
+      const { head, records, lines } = await imported(file)
+      expect(head.header).toEqual(['Ticket', 'Requester', 'Comment'])
+      expect(commentsOf(records)).toHaveLength(2)
+      expect(lines).toEqual([3, 4])
+    },
+  )
+
   test('blank rows are neither rows nor refusals', async () => {
     const file = table(
       ['Ticket', 'Requester', 'Comment'],
@@ -128,6 +139,31 @@ describe('times', () => {
     ['13.01.2026', '2026-01-13T00:00:00Z'],
     ['45292.375', '2024-01-01T09:00:00Z'],
     ['45293,5', '2024-01-02T12:00:00Z'],
+    ['2026年1月5日', '2026-01-05T00:00:00Z'],
+    ['2026年01月05日 13:05', '2026-01-05T13:05:00Z'],
+    ['2026年1月5日(月) 13時05分07秒', '2026-01-05T13:05:07Z'],
+    ['２０２６年１月５日　１３：０５', '2026-01-05T13:05:00Z'],
+    ['2026年1月5日 星期一 下午1:05', '2026-01-05T13:05:00Z'],
+    ['2026年1月5日 午前12時5分', '2026-01-05T00:05:00Z'],
+    ['2026年1月5号 9点', '2026-01-05T09:00:00Z'],
+    ['令和8年1月5日', '2026-01-05T00:00:00Z'],
+    ['令和元年5月1日', '2019-05-01T00:00:00Z'],
+    ['民國115年1月5日', '2026-01-05T00:00:00Z'],
+    ['2026년 1월 5일 월요일 오후 1:05', '2026-01-05T13:05:00Z'],
+    ['2026년 1월 5일 오전 11시 5분'.normalize('NFD'), '2026-01-05T11:05:00Z'],
+    ['2026. 1. 5. 오후 1:05:07', '2026-01-05T13:05:07Z'],
+    ['2026.01.05', '2026-01-05T00:00:00Z'],
+    ['2026/1/5 9:05', '2026-01-05T09:05:00Z'],
+    ['2026/01/05', '2026-01-05T00:00:00Z'],
+    ['٢٠٢٦-٠١-٠٥ ٠٩:٠٥', '2026-01-05T09:05:00Z'],
+    ['२०२६-०१-०५', '2026-01-05T00:00:00Z'],
+    ['2026年2月30日', null],
+    ['2026年13月1日', null],
+    ['2026年1月5日 25時', null],
+    ['2026年1月5日 下午13:05', null],
+    ['2026年1月5日ごろ', null],
+    ['115年1月5日', null],
+    ['1404/10/15', null],
     ['01/02/2026', null],
     ['2026-02-30', null],
     ['31.04.2026 09:00', null],
@@ -180,6 +216,60 @@ describe('times', () => {
     expect(notesOf(head.header, head.suggestion, NO_MAPPING)).toEqual([
       expect.stringContaining('"Created" looks like the time'),
     ])
+  })
+
+  test.each([
+    ['日付', '2026年1月5日'],
+    ['回答日', '2026年1月5日'],
+    ['登録', '2026年1月5日'],
+    ['x', '2026年1月5日 13時05分'],
+    ['日期', '2026/1/5'],
+    ['提交时间', '2026年1月5日 下午1:05'],
+    ['날짜', '2026년 1월 5일'],
+    ['날짜'.normalize('NFD'), '2026. 1. 5.'],
+    ['등록일', '2026.01.05'],
+    ['Дата', '05.01.2026'],
+    ['Ημερομηνία', '5.1.2026'],
+    ['تاريخ', '٢٠٢٦-٠١-٠٥'],
+    ['תאריך', '2026-01-05'],
+    ['दिनांक', '२०२६-०१-०५'],
+    ['วันที่', '2026-01-05'],
+  ])('a column %s of %s is suggested, and said if it is not used', async (name, text) => {
+    const { head, records } = await imported(
+      table(['番号', name, 'コメント'], [['1', text, 'エクスポートが遅いです']], ',', '\n'),
+    )
+    expect(head.suggestion.timestamp).toBe(name)
+    expect(records[0]).toMatchObject({ displayTs: momentOf(text) })
+    expect(notesOf(head.header, head.suggestion, parseMappingFile(head.suggestion))).toEqual([])
+    expect(notesOf(head.header, head.suggestion, NO_MAPPING)).toEqual([
+      expect.stringContaining(`${JSON.stringify(name)} looks like the time`),
+    ])
+  })
+
+  test.each([
+    ['Created', '01/02/2026'],
+    ['Submitted on', '2 Jan'],
+    ['Дата создания', '5 января 2026 г.'],
+    ['受付日時', '先週の月曜日'],
+    ['วันที่', '5 มกราคม 2569'],
+    ['تاريخ الإنشاء', '1447/07/16'],
+  ])('a column %s whose times are not understood, such as %s, is said as well', async (name, text) => {
+    const { head } = await imported(table(['id', name, 'Comment'], [['1', text, 'It is slow']], ',', '\n'))
+    expect(head.suggestion.timestamp).toBeUndefined()
+    expect(notesOf(head.header, head.suggestion, NO_MAPPING)).toEqual([
+      expect.stringContaining(`${JSON.stringify(name)} looks like the time`),
+    ])
+  })
+
+  test.each([
+    ['生年月日', '1990年1月5日'],
+    ['생년월일', '1990년 1월 5일'],
+    ['Date of birth', '1990-01-05'],
+    ['Sent by', 'Ann'],
+  ])('a column %s of %s is no time', async (name, text) => {
+    const { head } = await imported(table(['id', name, 'Comment'], [['1', text, 'It is slow']], ',', '\n'))
+    expect(head.suggestion.timestamp).toBeUndefined()
+    expect(notesOf(head.header, head.suggestion, NO_MAPPING)).toEqual([])
   })
 
   test('a number or a day in another column is none', async () => {

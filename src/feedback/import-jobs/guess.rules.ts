@@ -2,12 +2,13 @@
  * Guesses what the columns of a CSV file mean, from their names and their first values. Pure. A person sees the guess and
  * changes it before anything is stored.
  */
+import { composed, withoutAccents } from '../../platform/text/normal-form.rules.ts'
 import { isEmail } from '../../platform/validation/email-address.ts'
 import { isFullDate, toUtc } from '../../platform/validation/rfc3339.ts'
 import type { FieldType } from '../model.ts'
 import { ADDED_COLUMNS } from '../refused-cells.rules.ts'
 import { fieldName, type Mapping, type MappingFile, useOfColumn } from '../row-import/mapping.rules.ts'
-import { isPlainMoment, momentOf } from '../row-import/moment.rules.ts'
+import { isPlainMoment, isWrittenDay, momentOf } from '../row-import/moment.rules.ts'
 
 const ID =
   /^(?:(?:external|ticket|response|record|case|conversation|survey|message|feedback|review|issue)(?: ?(?:id|number|no|key))?|id|key|number|nr|#|номер|番号|编号|編號|번호)$/
@@ -15,7 +16,12 @@ const CONTENT =
   /\b(?:comments?|feedback|messages?|text|description|answers?|reviews?|body|verbatim|suggestions?|quote|question|subject|kommentar|nachricht)\b|комментари|сообщени|отзыв|コメント|メッセージ|感想|评论|評論|留言|反馈|의견|댓글/
 /** Names of columns whose days or numbers are times. */
 const TIME =
-  /\b(?:time|timestamp|date|datum|day|created|updated|submitted|received|sent|at)\b|дата|время|日時|日付|日期|时间|時間|날짜/
+  /\b(?:time|timestamp|date|datum|day|created|updated|submitted|received|sent|at|fecha|data|zeit|zeitpunkt|tarih|ngay)\b|дата|время|час|створено|создан|ημερομηνια|日時|日付|日期|时间|時間|時刻|時点|(?:登録|作成|回答|受付|投稿|送信|提交|创建|建立|更新|発生)(?:日|于|於|时|時)?|날짜|일시|시간|등록일|작성일|תאריך|تاريخ|وقت|تاریخ|زمان|दिनांक|तारीख|समय|วันที่|เวลา/
+/** Names of columns that have times and are hardly anything else, whatever their values are. */
+const SURELY_TIME =
+  /^(?:(?:created|updated|submitted|received|sent)(?: (?:at|on|date|time))?|(?:date|time|timestamp|datum|fecha)(?: .*)?|.* (?:date|time|timestamp|datum))$|дата|ημερομηνια|日時|日付|日期|时间|時間|時刻|날짜|일시|등록일|작성일|תאריך|تاريخ|تاریخ|दिनांक|तारीख|วันที่/
+/** Days in such columns are about people. */
+const BIRTH = /\b(?:birth|born|geburt|geburtsdatum)|рождени|народження|生年|誕生|出生|生日|생년|생일/
 /** Signs of scripts that are written without spaces. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/gu
 const SIGNS_OF_A_SENTENCE = 8
@@ -50,12 +56,14 @@ interface Column {
   readonly values: readonly string[]
 }
 
-/** Days and numbers are times only in a column that is called so. */
-function timeAmong(columns: readonly Column[]): Column | undefined {
+/** Numbers are times only in a column that is called so, and so are days that do not name their parts. */
+function timeAmong(given: readonly Column[]): Column | undefined {
+  const columns = given.filter(({ words }) => !BIRTH.test(words))
   const isTime = ({ values }: Column) => all(values, (value) => isPlainMoment(value.trim()))
   const isCalledTime = ({ words, values }: Column) =>
     TIME.test(words) && all(values, (value) => momentOf(value.trim()) !== null)
-  return columns.find(isTime) ?? columns.find(isCalledTime)
+  const isDay = ({ values }: Column) => all(values, (value) => isWrittenDay(value.trim()))
+  return columns.find(isTime) ?? columns.find(isCalledTime) ?? columns.find(isDay)
 }
 
 function ruleOf(name: string, words: string, values: readonly string[]): string {
@@ -67,9 +75,7 @@ function ruleOf(name: string, words: string, values: readonly string[]): string 
 
 /** `Réponse_Nr` → `reponse nr`. */
 function wordsOf(name: string): string {
-  return name
-    .normalize('NFKD')
-    .replaceAll(/\p{M}/gu, '')
+  return withoutAccents(composed(name))
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
     .toLowerCase()
     .replaceAll(/[\s_-]+/g, ' ')
@@ -103,7 +109,8 @@ export function notesOf(
   suggestion: MappingFile,
   mapping: Mapping,
 ): readonly string[] {
-  const { timestamp } = suggestion
+  const called = header.find((name) => SURELY_TIME.test(wordsOf(name)) && !BIRTH.test(wordsOf(name)))
+  const timestamp = suggestion.timestamp ?? called
   if (timestamp === undefined || !header.includes(timestamp)) return []
   const hasTime = header.some((column) => {
     const use = useOfColumn(mapping, column)

@@ -10,12 +10,12 @@ export interface Dialect {
   readonly skippedBytes: number
 }
 
-/** The line that names the delimiter. */
-const SEP = /^sep=([^"\r\n])(?:\r\n|\r|\n)/i
+/** The line that names the delimiter. A program that wrote the file again has put it in quotes, and delimiters behind it. */
+const SEP = /^("?) ?sep=([^"\r\n])\1[ \t]*\2*[ \t]*(?:\r\n|\r|\n)/i
 
 /** `head`: the beginning of the file, without a byte order mark. `given`: a delimiter that is known. */
 export function dialectOf(head: string, given: string | null): Dialect {
-  const [line = '', named] = SEP.exec(head) ?? []
+  const [line = '', , named] = SEP.exec(head) ?? []
   const rest = head.slice(line.length)
   return {
     delimiter: given ?? named ?? guessDelimiter(rest),

@@ -75,7 +75,7 @@ interface CsvRecord {
  */
 export async function readCsv(bytes: Chunks, given: string | null): Promise<Reader> {
   const chunks = chunksOf(bytes)
-  const start = await startOf(chunks)
+  const start = withoutMarks(await startOf(chunks))
   const dialect = dialectOf(new TextDecoder().decode(start.subarray(0, MAX_HEAD_BYTES)), given)
   const records = recordsOf(joined(start.subarray(dialect.skippedBytes), chunks), dialect)
   const first = await records.next()
@@ -103,6 +103,13 @@ async function startOf(chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
     size += next.value.byteLength
   }
   return Buffer.concat(parts)
+}
+
+/** Programs that join files write further marks, and a piece may end within one. */
+function withoutMarks(start: Buffer): Buffer {
+  let at = 0
+  while (start.subarray(at, at + 3).equals(BYTE_ORDER_MARK)) at += 3
+  return start.subarray(at)
 }
 
 async function* joined(start: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
