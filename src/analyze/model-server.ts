@@ -88,21 +88,34 @@ export interface ModelServerLimits {
 /** A server, and what is known of the context of its model. */
 interface Reader {
   readonly server: ChatServer
-  /** Code units of a part that its context has had room for. */
-  maxPart: number
+  /** Code units of a part that its context has had room for, by organization: texts that cost many tokens shorten nobody else's parts. */
+  readonly maxParts: Map<string, number>
+}
+
+/** Those that have not read for longest are forgotten. */
+const MAX_ORGANIZATIONS = 1_000
+
+const maxPartOf = ({ maxParts }: Reader, organization: string): number =>
+  maxParts.get(organization) ?? MAX_PART
+
+function shorten({ maxParts }: Reader, organization: string, maxPart: number): void {
+  maxParts.delete(organization)
+  maxParts.set(organization, maxPart)
+  const [oldest = ''] = maxParts.keys()
+  if (maxParts.size > MAX_ORGANIZATIONS) maxParts.delete(oldest)
 }
 
 /** @param limits absent: any number of tokens */
 export function createModelServerAnalyzer(server: ChatServer, limits?: ModelServerLimits): Analyzer {
-  const reader: Reader = { server, maxPart: MAX_PART }
+  const reader: Reader = { server, maxParts: new Map() }
   return {
     name: server.model,
     version: VERSION,
     async analyze(subjects, signal, organization) {
       const insights: Insight[] = []
       for (const subject of subjects) {
-        const within = limits === undefined || organization === undefined ? null : { ...limits, organization }
-        insights.push(await analyzeWithin(reader, within, subject, signal))
+        const within = limits === undefined || organization === undefined ? null : limits
+        insights.push(await analyzeWithin(reader, within, subject, signal, organization ?? ''))
       }
       return insights
     },
@@ -111,16 +124,17 @@ export function createModelServerAnalyzer(server: ChatServer, limits?: ModelServ
 
 async function analyzeWithin(
   reader: Reader,
-  limits: (ModelServerLimits & { readonly organization: string }) | null,
+  limits: ModelServerLimits | null,
   subject: Subject,
   signal: AbortSignal,
+  organization: string,
 ): Promise<Insight> {
-  const parts = partsOf(subject, reader.maxPart)
-  if (limits === null || parts.length === 0) return analyzeFitting(reader, subject, signal)
-  const { budget, share, organization, otherwise } = limits
+  const parts = partsOf(subject, maxPartOf(reader, organization))
+  if (limits === null || parts.length === 0) return analyzeFitting(reader, subject, signal, organization)
+  const { budget, share, otherwise } = limits
   const tokens = parts.reduce((sum, part) => sum + estimateTokens(part), 0)
   const read = await withTokens(budget, { organization, tokens, share }, (onTokens) =>
-    analyzeFitting(reader, subject, signal, onTokens),
+    analyzeFitting(reader, subject, signal, organization, onTokens),
   )
   if (read !== null) return read
   const [insight] = await otherwise.analyze([subject], signal, organization)
@@ -130,23 +144,24 @@ async function analyzeWithin(
 
 /**
  * Reads a subject in parts that fit into the context of the model. A server refuses what is too long before it reads it, which costs nothing.
- * Then this subject and all later ones have shorter parts, and as many as before at most.
+ * Then this subject and all later ones of the organization have shorter parts.
  */
 async function analyzeFitting(
   reader: Reader,
   subject: Subject,
   signal: AbortSignal,
+  organization: string,
   onTokens?: (tokens: number) => void,
 ): Promise<Insight> {
   for (;;) {
-    const { maxPart } = reader
+    const maxPart = maxPartOf(reader, organization)
     try {
       return await analyzeParts(reader.server, subject, partsOf(subject, maxPart), signal, onTokens)
     } catch (error) {
       const isTooLong = error instanceof AnalyzerError && error.isTooLong
       if (!isTooLong || maxPart <= MIN_PART) throw error
       // Others may have found out meanwhile.
-      if (reader.maxPart === maxPart) reader.maxPart = Math.floor(maxPart / 2)
+      if (maxPartOf(reader, organization) === maxPart) shorten(reader, organization, Math.floor(maxPart / 2))
     }
   }
 }

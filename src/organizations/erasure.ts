@@ -68,28 +68,39 @@ export function organizationMaintenance(deps: DeletionDeps): readonly Maintenanc
   return [{ name: 'organization_erasure', everySeconds: 2, run: (stopping) => eraseAll(deps, stopping) }]
 }
 
-/** Goes as far as it can with every organization that is being erased. One that waits, or fails, does not hold up the others. */
+/**
+ * Goes as far as it can with every organization that is being erased. They take turns, so one that is large, waits or fails does not hold up
+ * the others.
+ */
 async function eraseAll(deps: DeletionDeps, stopping: AbortSignal): Promise<void> {
-  for (const id of await erasedOrganizations(deps.sql)) {
-    if (stopping.aborted) return
-    try {
-      await erase(deps, id, stopping)
-    } catch (error) {
-      deps.log.error({ organizationId: id, err: error }, 'could not erase an organization yet')
+  let going = await erasedOrganizations(deps.sql)
+  let isFirst = true
+  while (going.length > 0 && !stopping.aborted) {
+    const next: string[] = []
+    for (const id of going) {
+      if (stopping.aborted) return
+      try {
+        if (isFirst) await removeFiles(deps, id)
+        if (await eraseSome(deps, id, stopping)) next.push(id)
+      } catch (error) {
+        deps.log.error({ organizationId: id, err: error }, 'could not erase an organization yet')
+      }
     }
+    going = next
+    isFirst = false
   }
 }
 
-async function erase(deps: DeletionDeps, id: string, stopping: AbortSignal): Promise<void> {
-  await removeFiles(deps, id)
-  while (!stopping.aborted) {
-    const end = await step(deps, id)
-    if (end === 'finished') deps.log.info({ organizationId: id }, 'organization erased')
-    if (end === 'finished') return
-    if (end === 'more') continue
-    const deleted = (await deleteDiscardedOf(deps, id, stopping)) + (await discardDueOf(deps, id, stopping))
-    if (end === 'waits' && deleted === 0) return
+/** @returns whether there is more that can be done now */
+async function eraseSome(deps: DeletionDeps, id: string, stopping: AbortSignal): Promise<boolean> {
+  const end = await step(deps, id)
+  if (end === 'more') return true
+  if (end === 'finished') {
+    deps.log.info({ organizationId: id }, 'organization erased')
+    return false
   }
+  const deleted = (await deleteDiscardedOf(deps, id, stopping)) + (await discardDueOf(deps, id, stopping))
+  return end === 'files' || deleted > 0
 }
 
 /** The first thing that there is to do. `files`: rows were deleted whose objects can go now. */

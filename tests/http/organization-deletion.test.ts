@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { eraseRows, lockErased } from '../../src/identity/erase.ts'
+import { organizationMaintenance } from '../../src/organizations/erasure.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { openAgent, userMessage } from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'
@@ -251,6 +252,25 @@ test('a process that is killed again and again is followed by the next one', asy
   expect(seen[0]).toBeGreaterThan(0)
   await eraseNow(server, organizationId)
   expect(await rowsNaming(server, [organizationId])).toEqual([])
+})
+
+test('a large organization does not hold up the erasure of a small one', async () => {
+  const { sql } = server.database
+  const [large, small] = [await server.createTenant(), await server.createTenant()]
+  await sql`
+    insert into audit_entry (id, organization_id, principal_kind, action, object_kind, details)
+    select gen_random_uuid(), ${large.organizationId}, 'operator', 'member.created', 'member', '{}'
+    from generate_series(1, 60000)`
+  for (const tenant of [large, small])
+    await server.as({ userToken: tenant.userToken }).delete(named(await nameOf(tenant)))
+  const erased: string[] = []
+  const log = {
+    ...server.deps.log,
+    info: ({ organizationId }: { organizationId: string }) => erased.push(organizationId),
+  }
+  const [task] = organizationMaintenance({ ...server.deps, log: log as unknown as typeof server.deps.log })
+  for (let round = 0; round < 50 && erased.length < 2; round++) await task?.run(new AbortController().signal)
+  expect(erased).toEqual([small.organizationId, large.organizationId])
 })
 
 const PROCESS = new URL('../support/organization-erasure-process.ts', import.meta.url).pathname

@@ -32,7 +32,7 @@ const numeral = fc
     ),
     fc.oneof(
       { weight: 4, arbitrary: fc.constant('') },
-      { weight: 1, arbitrary: fc.constantFrom('e5', 'E+20', 'e-7', 'e0') },
+      { weight: 1, arbitrary: fc.constantFrom('e5', 'E+20', 'e-7', 'e0', 'e-320', 'E-400') },
     ),
   )
   .map((parts) => parts.join(''))
@@ -47,6 +47,13 @@ function decimal(text: string): string {
   const kept = shown.replace(/0+$/, '')
   return `${sign}${kept}e${Number(power) - part.length + shown.length - kept.length}`
 }
+
+test.each(['1e-400', '-1e-330', '4e-324', '1.23456E-322'])(
+  '%s, which a double rounds, keeps its text',
+  (text) => {
+    expect(JSON.stringify(parseExact(`{"a":${text}}`))).toBe(`{"a":${text}}`)
+  },
+)
 
 test('a number of any length, anywhere, is written with the value that was read', () => {
   fc.assert(

@@ -73,6 +73,33 @@ const analyzerAt = (url: string, timeout?: number) =>
 const kindsOf = async (url: string, subject = SUBJECT) =>
   (await analyzerAt(url).analyze([subject], signal))[0]!.findings.map(({ kind }) => kind)
 
+test('texts of one organization that a model has no room for shorten the parts of no other', async () => {
+  let asked = 0
+  const url = serve((_, body) => {
+    asked += 1
+    const { nonce, messages } = dataOf(body)
+    const text = messages.map((message) => message.text).join('')
+    if (text.includes('dense') && text.length > 2_000)
+      return Response.json(
+        { error: { code: 'context_length_exceeded', message: 'too long' } },
+        { status: 400 },
+      )
+    return completion(JSON.stringify({ ...EMPTY, nonce }))
+  })
+  const analyzer = analyzerAt(url)
+  const asks = async (word: string, organization: string) => {
+    const said = Array.from({ length: 40 }, () => ({ own: false, text: `${word} `.repeat(150) }))
+    asked = 0
+    await analyzer.analyze([{ channel: 'conversation', said }], signal, organization)
+    return asked
+  }
+  const before = await asks('plain', 'a')
+  expect(await asks('dense', 'b')).toBeGreaterThan(before)
+  expect(await asks('plain', 'a')).toBe(before)
+  // What was learned of its own texts stays, so nothing is refused again.
+  expect(await asks('dense', 'b')).toBeLessThan(20)
+})
+
 async function failureOf(analysis: Promise<unknown>): Promise<AnalyzerError> {
   const error = await analysis.then(
     () => null,

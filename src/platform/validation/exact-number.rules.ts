@@ -23,8 +23,11 @@ function numberText(text: string): NumberText {
 /** JSON has no functions, so none comes from elsewhere. */
 export const isNumberText = (value: unknown): value is NumberText => typeof value === 'function'
 
-/** A number that may need its text: 17 characters of digits, or an exponent. Texts that look like it are parsed more slowly. */
-const MAY_BE_INEXACT = /(?:^|[:,[\s])-?(?:[\d.]{16}|[\d.]+[eE]\+?\d)/
+/** A number that may need its text: 16 characters of digits, or an exponent that is positive or far below zero. Texts that look like it are parsed more slowly. */
+const MAY_BE_INEXACT = /(?:^|[:,[\s])-?(?:[\d.]{16}|[\d.]+[eE](?:\+?\d|-\d{3}))/
+
+/** Smaller numbers have fewer digits, or none. */
+const SMALLEST_NORMAL = 2 ** -1022
 
 /** Reviver with the source text of a value (ECMAScript proposal "JSON.parse source text access"). */
 type SourceReviver = (name: string, value: unknown, context: { readonly source?: string }) => unknown
@@ -54,7 +57,8 @@ export function exactNumber(text: string): number | NumberText {
   if (!Number.isFinite(value) || String(value) === text) return value
   // Where integers end, JavaScript writes other texts than it read.
   if (Math.abs(value) > Number.MAX_SAFE_INTEGER) return numberText(text)
-  return text.length <= 15 || isSameDecimal(text, String(value)) ? value : numberText(text)
+  const hasAllDigits = text.length <= 15 && Math.abs(value) >= SMALLEST_NORMAL
+  return hasAllDigits || isSameDecimal(text, String(value)) ? value : numberText(text)
 }
 
 function isSameDecimal(one: string, other: string): boolean {
