@@ -33,6 +33,7 @@ import { whyNotListening } from './platform/lifecycle/own-port.ts'
 import type { Shutdown } from './platform/lifecycle/shutdown.ts'
 import { StartError } from './platform/lifecycle/start-error.ts'
 import { mailPart } from './platform/mail/examine.ts'
+import { closeSilentConnections } from './platform/net/silent-connections.ts'
 import { healthRoutes } from './platform/observability/health.ts'
 import type { Log } from './platform/observability/log.ts'
 import { answers } from './platform/redis.ts'
@@ -157,7 +158,9 @@ function listen(container: Container, features: Features, shutdown: Shutdown): n
   }
   const { server } = app
   if (server === null) throw new Error('listening without a server')
+  const lookAway = closeSilentConnections(server.port ?? config.port, container.log)
   shutdown.add('requests', BUDGET_MS.requests, async () => {
+    lookAway()
     // Uploads may take hours. Received bytes are stored; clients resume with another process, or later.
     await features.uploadReceiver.stop()
     await features.tools.stop()
