@@ -1,7 +1,7 @@
 /** Whether the model server can be reached, for `/ready` and for `earshot doctor`. */
 import type { Config } from '../config.ts'
 import { cachedFor } from '../platform/concurrency/cached.ts'
-import { reachOpenAi } from '../platform/net/openai-compatible.ts'
+import { openAiRemedy, reachOpenAi } from '../platform/net/openai-compatible.ts'
 
 const EVERY_MS = 60_000
 /** Less than a probe waits for a part. */
@@ -19,7 +19,7 @@ export async function examineAnalyzer({
   } catch (error) {
     return {
       ok: false,
-      detail: `${server} ${String((error as Error).message)}. What is to be analysed waits for it`,
+      detail: `${server} ${String((error as Error).message)}. ${openAiRemedy(error, 'ANALYZE')}. What is to be analysed waits for it`,
     }
   }
 }

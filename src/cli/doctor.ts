@@ -12,6 +12,7 @@ import { type Config, loadConfig } from '../config.ts'
 import { describeProgress } from '../findings/reanalysis.ts'
 import { describeInvitations } from '../identity/invitations.ts'
 import { examinePrograms, findPrograms } from '../media/programs.ts'
+import { examineRecorder } from '../meetings/examine.ts'
 import { withTimeout } from '../platform/concurrency/timeout.ts'
 import { unfinishedDataChanges } from '../platform/db/data-change.ts'
 import { assertMigrated } from '../platform/db/migrate.ts'
@@ -29,11 +30,14 @@ import { openServers } from '../platform/embedded/servers.ts'
 import { NeedsOperator } from '../platform/errors.ts'
 import { oneLine } from '../platform/lifecycle/start-error.ts'
 import { examineMail } from '../platform/mail/examine.ts'
+import { createSendOutbound } from '../platform/net/outbound-request.ts'
+import { createOutboundPolicy } from '../platform/net/outbound-url.ts'
 import { createLog, type Log } from '../platform/observability/log.ts'
 import { openRedis } from '../platform/redis.ts'
 import { assertRedisUsable, withRemedy as withRedisRemedy } from '../platform/redis-usable.ts'
 import { examineStorage } from '../platform/storage/examine.ts'
 import { nearQuotas } from '../quotas/service.ts'
+import { examineSignIn } from '../sign-in/examine.ts'
 import { examineTranscription } from '../transcribe/examine.ts'
 import { examineWebhooks } from '../webhooks/examine.ts'
 import type { Input } from './command.ts'
@@ -57,6 +61,8 @@ export interface Check {
     | 'redis'
     | 'storage'
     | 'mail'
+    | 'sign-in'
+    | 'recorder'
   readonly ok: boolean
   readonly detail: string
 }
@@ -66,11 +72,15 @@ const REDIS_BUDGET_MS = 3_000
 /** The client of S3 repeats a request that fails. */
 const STORAGE_BUDGET_MS = 15_000
 const MAIL_BUDGET_MS = 10_000
+const RECORDER_BUDGET_MS = 20_000
 /** Tokens and signatures of S3 are refused from about here on. */
 const MAX_CLOCK_SECONDS = 30
 
 /** Resolves with the checks that were made, in order. */
-export async function examine(env: Input['env']): Promise<readonly Check[]> {
+export async function examine(
+  env: Input['env'],
+  { mailTo = null }: { readonly mailTo?: string | null } = {},
+): Promise<readonly Check[]> {
   let config: Config
   try {
     config = loadConfig(env)
@@ -90,7 +100,8 @@ export async function examine(env: Input['env']): Promise<readonly Check[]> {
         ...local,
         ...(await examineDatabase(sql, servers.servers.database, config)),
         await examineRedis(servers.servers.redis, sql.options.database, log),
-        await check('mail', () => examineMail(config, AbortSignal.timeout(MAIL_BUDGET_MS))),
+        await check('mail', () => examineMail(config, mailTo, AbortSignal.timeout(MAIL_BUDGET_MS))),
+        ...(await examineOutbound(config, log)),
         await check(
           'storage',
           () => examineStorage(config, AbortSignal.timeout(STORAGE_BUDGET_MS)),
@@ -123,6 +134,17 @@ async function examineMedia(config: Config): Promise<readonly Check[]> {
 async function examineModelServer(config: Config): Promise<readonly Check[]> {
   const found = await examineAnalyzer(config)
   return found === null ? [] : [{ name: 'analyzer', ...found }]
+}
+
+/** Servers that the outbound policy must allow. Only those that the settings name. */
+async function examineOutbound(config: Config, log: Log): Promise<readonly Check[]> {
+  const send = createSendOutbound({ policy: createOutboundPolicy(config.outboundAllow) })
+  const signIn = await examineSignIn(config, send, log)
+  const recorder = await examineRecorder(config, send, AbortSignal.timeout(RECORDER_BUDGET_MS))
+  return [
+    ...(signIn === null ? [] : [{ name: 'sign-in', ...signIn } as const]),
+    ...(recorder === null ? [] : [{ name: 'recorder', ...recorder } as const]),
+  ]
 }
 
 async function examineDatabase(sql: Sql, address: Database, config: Config): Promise<readonly Check[]> {

@@ -34,6 +34,8 @@ export interface OpenId {
    * @throws AppError 401 if the provider or a check refuses the person; 503
    */
   finish(callback: URL, attempt: Attempt, redirectUri: string): Promise<Person>
+  /** @throws PublicFetchError, or an Error that completes "The provider cannot be used: …" */
+  assertUsable(): Promise<void>
 }
 
 const SCOPE = 'openid email profile'
@@ -65,6 +67,11 @@ export function createOpenId(settings: OpenIdSettings, send: SendOutbound, log: 
   }
 
   return {
+    async assertUsable() {
+      const { server } = await load()
+      endpointOf(server, 'authorization_endpoint')
+      endpointOf(server, 'token_endpoint')
+    },
     start: (redirectUri) =>
       withProvider(log, async () => {
         const { library, server } = await load()

@@ -1,15 +1,15 @@
 /** Describes and checks the transcription settings for an operator. */
 import type { TranscribeConfig } from '../config.ts'
 import type { MediaPrograms } from '../media/programs.ts'
+import { openAiRemedy, reachOpenAi } from '../platform/net/openai-compatible.ts'
 
-/**
- * `ok` is false if something is missing on this machine. A server is not asked, because an answer would cost a
- * transcription.
- */
-export function examineTranscription(
+const BUDGET_MS = 5_000
+
+/** `ok` is false if something is missing on this machine, or the server does not give its list of models, which costs no transcription. */
+export async function examineTranscription(
   transcribe: TranscribeConfig | null,
   { ffmpeg }: Pick<MediaPrograms, 'ffmpeg'>,
-): { readonly ok: boolean; readonly detail: string } {
+): Promise<{ readonly ok: boolean; readonly detail: string }> {
   const detail = describeTranscription(transcribe)
   if (transcribe === null) return { ok: true, detail }
   if (ffmpeg === null || Bun.which(ffmpeg) === null)
@@ -18,6 +18,14 @@ export function examineTranscription(
     const [program = ''] = transcribe.command
     if (Bun.which(program, { PATH: transcribe.environment.PATH ?? '' }) === null)
       return { ok: false, detail: `TRANSCRIBE_COMMAND is ${program}, which was not found` }
+  }
+  if (transcribe.kind === 'server') {
+    try {
+      await reachOpenAi(transcribe, BUDGET_MS)
+    } catch (error) {
+      const reason = String((error as Error).message)
+      return { ok: false, detail: `${detail}, which ${reason}. ${openAiRemedy(error, 'TRANSCRIBE')}` }
+    }
   }
   return { ok: true, detail }
 }

@@ -5,9 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCommand } from '../support/command-line.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { startOpenIdProvider } from '../support/openid-provider.ts'
+import { FAKES } from '../support/recorders/drivers.ts'
 import { type S3Server, startS3 } from '../support/s3/server.ts'
 import { brokenDatabases } from './support/broken-database.ts'
+import { brokenMail, startMailServer } from './support/broken-mail.ts'
 import { brokenRedis } from './support/broken-redis.ts'
+import { brokenServices, startModelServer } from './support/broken-services.ts'
 import { brokenStorage } from './support/broken-storage.ts'
 import type { Undo } from './support/set-up.ts'
 
@@ -49,6 +53,8 @@ const setUps = [
   ...brokenDatabases(canMount),
   ...brokenRedis(() => new URL(database.url).pathname.slice(1)),
   ...brokenStorage(() => s3, canMount),
+  ...brokenMail,
+  ...brokenServices,
 ]
 
 /** A line of the table as an expression: `…` is any text. */
@@ -78,6 +84,43 @@ describe('a broken set-up', () => {
   test('has a row in docs/operating.md, and each row is one', () => {
     expect(rows.map(({ name }) => name)).toEqual(setUps.map(({ name }) => name))
   })
+})
+
+test('servers beside the service that work: the mail is sent, and nothing else is made', async () => {
+  const undoing: Undo[] = []
+  const undo = (work: Undo) => void undoing.unshift(work)
+  try {
+    const recipients: string[] = []
+    const port = await startMailServer(undo, {
+      onRcptTo({ address }, _, done) {
+        recipients.push(address)
+        done()
+      },
+    })
+    const provider = await startOpenIdProvider([])
+    undo(() => provider.stop())
+    const recorder = FAKES.attendee()
+    undo(() => recorder[Symbol.dispose]())
+    const models = startModelServer(undo)
+    const { code, out } = await runCommand(['doctor', '--mail', 'ada@example.com'], {
+      ...{ ROLE: 'api', DATA_DIR: folder, DATABASE_URL: database.url, OUTBOUND_ALLOW: '127.0.0.1/32' },
+      ...{ SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'earshot@example.com' },
+      ...{ OIDC_ISSUER: provider.issuer, OIDC_CLIENT_ID: 'earshot' },
+      ...{ RECORDER: 'attendee', RECORDER_URL: recorder.settings.url },
+      RECORDER_API_KEY: recorder.settings.apiKey,
+      ...{ ANALYZE_URL: models, ANALYZE_MODEL: 'small', ANALYZE_API_KEY: 'right' },
+    })
+    expect(code).toBe(1)
+    expect(out.match(/^FAILED.*/gm)).toEqual([expect.stringContaining('workers')])
+    for (const name of ['mail', 'sign-in', 'recorder', 'analyzer']) expect(out).toContain(`ok      ${name}: `)
+    expect(out).toContain('which has the mail to ada@example.com')
+    expect(recipients).toEqual(['ada@example.com'])
+    expect(recorder.botIds()).toEqual([])
+  } finally {
+    for (const work of undoing) await work()
+  }
+  const { code, err } = await runCommand(['doctor', '--mail', 'ada'], {})
+  expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('--mail must be an e-mail address') })
 })
 
 test('what works is named, too', async () => {

@@ -102,7 +102,7 @@ describe('with a password', () => {
     using server = await serve(await tls())
     const url = `smtp://ada:wrong@127.0.0.1:${server.port}?tls.rejectUnauthorized=false`
     await expect(send(url)).rejects.toThrow(
-      'The mail server refuses the user name or the password in SMTP_URL: 535 Bad credentials',
+      'The mail server refuses the user name or the password in SMTP_URL. Correct them. (535 Bad credentials)',
     )
     await expect(send(url)).rejects.toBeInstanceOf(NeedsOperator)
   })

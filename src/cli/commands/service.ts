@@ -1,5 +1,6 @@
 /** The service itself: run it, prepare its database, check it. */
-import type { Command } from '../command.ts'
+import { isHeaderAddress } from '../../platform/validation/email-address.ts'
+import { type Command, UsageError } from '../command.ts'
 
 export const serviceCommands: readonly Command[] = [
   {
@@ -57,11 +58,15 @@ export const serviceCommands: readonly Command[] = [
   {
     name: 'doctor',
     args: [],
-    summary: 'Check settings, database, schema, Redis, storage and workers; exit code 1 if a check fails',
-    flags: {},
-    async run({ env }) {
+    summary:
+      'Try everything that the service depends on, and say what mends it; exit code 1 if a check fails',
+    flags: { mail: { value: 'address', summary: 'also send a mail to this address' } },
+    async run({ env, flag }) {
       const { examine } = await import('../doctor.ts')
-      const checks = await examine(env)
+      const mailTo = flag('mail') ?? null
+      if (mailTo !== null && !isHeaderAddress(mailTo))
+        throw new UsageError('--mail must be an e-mail address')
+      const checks = await examine(env, { mailTo })
       const failed = checks.some(({ ok }) => !ok)
       const lines = checks.map(({ ok, name, detail }) => `${ok ? 'ok    ' : 'FAILED'}  ${name}: ${detail}`)
       return { json: { ok: !failed, checks }, lines, failed }

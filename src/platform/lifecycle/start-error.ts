@@ -17,5 +17,5 @@ export function oneLine(error: unknown): string {
     return oneLine(error.errors[0])
   const text = error instanceof Error ? error.message || error.name : String(error)
   const remedy = certificateRemedy(error)
-  return [joinLines(text).trim(), ...(remedy === null ? [] : [remedy])].join(': ')
+  return [joinLines(text).trim(), ...(remedy === null || text.includes(remedy) ? [] : [remedy])].join(': ')
 }

@@ -90,5 +90,5 @@ function reasonOfSettings({ code, command, responseCode, response, message }: Sm
   if (code !== 'EAUTH' || status < 500) return null
   if (NO_AUTH.has(status))
     return 'The mail server does not offer AUTH, but SMTP_URL has a user name and a password. Name the port for authenticated mail, or remove them from SMTP_URL.'
-  return `The mail server refuses the user name or the password in SMTP_URL: ${String(response)}`
+  return `The mail server refuses the user name or the password in SMTP_URL. Correct them. (${String(response)})`
 }

@@ -94,6 +94,14 @@ export async function reachOpenAi({ url, apiKey }: OpenAiServer, timeoutMs: numb
   if (status >= 500 || REFUSED.has(status)) throw new OpenAiError(`answered ${status}`, 'refused', status)
 }
 
+/** What an operator does about an error of `reachOpenAi`. `settings`: what the names of the variables begin with. */
+export function openAiRemedy(error: unknown, settings: string): string {
+  const status = error instanceof OpenAiError ? error.status : null
+  if (status === 401 || status === 403) return `Correct ${settings}_API_KEY`
+  if (status === 402 || status === 429) return 'Raise its quota, or wait'
+  return `Start it, or correct ${settings}_URL`
+}
+
 /** A wrong key, a spent quota, too many requests. */
 const REFUSED: ReadonlySet<number> = new Set([401, 402, 403, 429])
 
