@@ -51,6 +51,8 @@ export interface EventBody {
 export interface CodingEvent {
   /** A UUID that depends on the agent's own ids only. */
   readonly id: string
+  /** The id that earlier versions gave to the event. A session that has it keeps it. */
+  readonly formerId?: string
   /** A UUID of the record that the event begins with. Another origin under the same id is another event. null: the id is enough. */
   readonly origin: string | null
   /** Order within the file. */

@@ -62,7 +62,8 @@ export interface Receipt {
 
 /**
  * Stores a batch, in which no id occurs twice. A known event is replaced by a later revision of it and otherwise left alone. Under the
- * id of a known event of another origin, as a relay or a sub-agent may give it, the event is stored with an id of its own.
+ * id of a known event of another origin, as a relay or a sub-agent may give it, the event is stored with an id of its own. An event that an
+ * earlier version has stored keeps the id of that version.
  * An event that another session of the owner has becomes inherited: that session counts its tokens.
  */
 export async function storeEvents(
@@ -82,20 +83,26 @@ export async function storeEvents(
     with named as materialized (
       select *
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as n (
-        id uuid, origin uuid, position bigint, revision int, kind text, role text, "occurredAt" timestamptz, model text,
+        id uuid, "formerId" uuid, origin uuid, position bigint, revision int, kind text, role text, "occurredAt" timestamptz, model text,
         sidechain boolean, inherited boolean, body jsonb, "toolCalls" int, "fileEdits" int, "inputTokens" bigint,
         "outputTokens" bigint, "cacheReadTokens" bigint, "cacheWriteTokens" bigint, "reasoningTokens" bigint
       )
     ),
     incoming as materialized (
       select
-        case when e.origin <> n.origin then md5(concat(n.id, ' ', n.origin))::uuid else n.id end as id,
-        n.origin, n.position, n.revision, n.kind, n.role, n."occurredAt", n.model, n.sidechain, n.inherited, n.body,
+        case
+          when former.event_id is not null then former.event_id
+          when e.origin <> n.origin then md5(concat(n.id, ' ', n.origin))::uuid
+          else n.id
+        end as id,
+        n."formerId", n.origin, n.position, n.revision, n.kind, n.role, n."occurredAt", n.model, n.sidechain, n.inherited, n.body,
         n."toolCalls", n."fileEdits", n."inputTokens", n."outputTokens", n."cacheReadTokens", n."cacheWriteTokens",
         n."reasoningTokens"
       from named n
       left join coding_session_event e
         on e.organization_id = ${organizationId} and e.session_id = ${sessionId} and e.event_id = n.id
+      left join coding_session_event former
+        on former.organization_id = ${organizationId} and former.session_id = ${sessionId} and former.event_id = n."formerId"
     ),
     known as materialized (
       select e.*
@@ -117,7 +124,7 @@ export async function storeEvents(
           from coding_session_event other
           join coding_session s on s.id = other.session_id
           where other.organization_id = ${organizationId}
-            and other.event_id = n.id
+            and other.event_id in (n.id, n."formerId")
             and other.session_id <> ${sessionId}
             and not other.inherited
             and (other.origin is null or n.origin is null or other.origin = n.origin)

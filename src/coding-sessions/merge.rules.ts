@@ -13,6 +13,7 @@ import {
   NO_USAGE,
   type SessionFacts,
   type TotalFact,
+  type Usage,
 } from './event.rules.ts'
 import { eventIdOf, hashOf } from './event-id.rules.ts'
 import { Occurrences, remember } from './occurrences.rules.ts'
@@ -20,6 +21,7 @@ import { closed, isCopyOf, join, type OpenEvent, unitsOf } from './open-event.ru
 import { Prompts } from './prompts.rules.ts'
 import { type Ancestry, Threads } from './threads.rules.ts'
 import { Totals } from './totals.rules.ts'
+import { UsagePlaces } from './usage-places.rules.ts'
 
 /** Events. */
 const MAX_OPEN = 512
@@ -61,6 +63,7 @@ export class Merger {
   readonly #occurrences = new Occurrences()
   readonly #threads = new Threads()
   readonly #totals = new Totals()
+  readonly #places = new UsagePlaces()
   readonly #prompts = new Prompts()
   #lastUser: OpenEvent | null = null
   #firstId: string | null = null
@@ -99,6 +102,7 @@ export class Merger {
       case 'turn':
         this.#threads.beginTurn(fact.id)
         this.#totals.turn()
+        this.#places.beginTurn(fact.id)
         return
       case 'total':
         this.#count(fact, out)
@@ -153,7 +157,12 @@ export class Merger {
   }
 
   /** `isInherited`: as of a copied history; judged by the record if it is not known. @returns undefined for a copy */
-  #add(fact: EventFact, out: Merged[], isInherited = this.#threads.isInherited(fact)): OpenEvent | undefined {
+  #add(
+    fact: EventFact,
+    out: Merged[],
+    isInherited = this.#threads.isInherited(fact),
+    formerId: string | null = null,
+  ): OpenEvent | undefined {
     if (this.#isCopy(fact)) return
     if (fact.role === 'assistant' && fact.kind !== 'usage') this.#totals.answer()
     const identity = this.#identityOf(fact)
@@ -167,6 +176,7 @@ export class Merger {
     }
     const open: OpenEvent = {
       id,
+      formerId,
       origin:
         fact.repeats === undefined || fact.chain === undefined ? null : eventIdOf('record', fact.record),
       position: this.#position++,
@@ -195,7 +205,9 @@ export class Merger {
     this.#lastUser = event
     this.#turns.push(event.id)
     if (this.#turns.length > MAX_TURNS) this.#turns.shift()
-    if (this.#options.format === 'codex') this.#totals.turn()
+    if (this.#options.format !== 'codex') return
+    this.#totals.turn()
+    this.#places.message()
   }
 
   #queue(fact: EventFact, out: Merged[]): void {
@@ -235,12 +247,13 @@ export class Merger {
     const counted = this.#totals.count({ ...fact, isInherited })
     if (counted === null) return
     const { responseId } = fact
-    const record =
-      responseId === undefined ? `total ${Object.values(counted.total).join(' ')}` : `response ${responseId}`
+    const answer = responseId === undefined ? null : `${responseId} ${Object.values(counted.usage).join(' ')}`
+    const identity = this.#places.next(answer)
+    if (identity === null) return
     const event: EventFact = {
       fact: 'event',
-      identity: record,
-      record: responseId === undefined ? hashOf(record, String(this.#position)) : record,
+      identity,
+      record: identity,
       kind: 'usage',
       role: 'assistant',
       occurredAt: fact.occurredAt,
@@ -248,10 +261,20 @@ export class Merger {
       sidechain: false,
       parts: [],
       usage: counted.usage,
-      // A total that is reached again is another event; the tokens of an answer are written once.
-      repeats: { type: 'call', callId: record },
     }
-    this.#add(event, out, isInherited)
+    this.#add(event, out, isInherited, this.#formerUsage(event, counted.total, responseId, isInherited))
+  }
+
+  /** The id of earlier versions, which named tokens by their number. Sessions that are stored still have it. */
+  #formerUsage(event: EventFact, total: Usage, responseId: string | undefined, isInherited: boolean): string {
+    const named =
+      responseId === undefined ? `total ${Object.values(total).join(' ')}` : `response ${responseId}`
+    const record = responseId === undefined ? hashOf(named, String(this.#position)) : named
+    const identity = this.#occurrences.identityOf(
+      { ...event, record, repeats: { type: 'call', callId: named } },
+      named,
+    )
+    return eventIdOf(this.#scopeOf(identity, isInherited), identity)
   }
 
   #undo(fact: Extract<Fact, { fact: 'undo' }>, out: Merged[]): void {

@@ -7,6 +7,7 @@ const MAX_BODY_TEXT = 512 * 1024
 
 export interface OpenEvent {
   readonly id: string
+  readonly formerId: string | null
   readonly origin: string | null
   readonly position: number
   first: EventFact
@@ -86,6 +87,7 @@ export function closed(open: OpenEvent): CodingEvent {
   }
   return {
     id: open.id,
+    ...(open.formerId === null ? {} : { formerId: open.formerId }),
     origin: open.origin,
     position: open.position,
     revision: open.records.size,

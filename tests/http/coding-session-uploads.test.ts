@@ -1,7 +1,7 @@
 /** Files of coding-agent sessions by resumable upload: every format, twice, longer, broken off, refused, and bound. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { newId } from '../../src/platform/ids.ts'
-import { fixture } from '../support/coding-session-files.ts'
+import { fixture, readText } from '../support/coding-session-files.ts'
 import { createSessionUpload, SESSIONS, uploadSessionFile } from '../support/coding-sessions.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTenant, type Tenant } from '../support/metadata.ts'
@@ -64,6 +64,30 @@ describe('a session file', () => {
     const third = await user.post(SESSIONS, { format: 'codex', jsonl: text })
     expect(third.body).toEqual(second.session)
     expect(await eventsOf(user, first.session.sessionId)).toEqual(events)
+  })
+
+  test('that an earlier version has stored, with other ids of its tokens, adds nothing, and neither does its fork', async () => {
+    const user = await newUser()
+    const text = fixture('codex.jsonl')
+    const first = await uploadSessionFile(user, text)
+    const { merged } = readText('codex', text)
+    const ids = merged.flatMap((one) =>
+      one.type === 'event' && one.event.formerId !== undefined ? [[one.event.id, one.event.formerId]] : [],
+    )
+    expect(ids).toHaveLength(3)
+    const { sql } = server.database
+    for (const [id, former] of ids) {
+      const { sessionId } = first.session
+      const changed = await sql`
+        update coding_session_event set event_id = ${former as string}
+        where session_id = ${sessionId} and event_id = ${id as string}
+        returning 1`
+      expect(changed).toHaveLength(1)
+    }
+    const second = await uploadSessionFile(user, text)
+    expect(second.session).toEqual({ ...first.session, deduplicatedEventCount: 15 })
+    const fork = await uploadSessionFile(user, fixture('codex-fork.jsonl'))
+    expect(fork.session).toMatchObject({ eventCount: 12, deduplicatedEventCount: 9 })
   })
 
   test.each(['claude-code.jsonl', 'codex.jsonl', 'gemini-cli.jsonl'])(

@@ -330,6 +330,81 @@ describe('Codex', () => {
     expect(own([meta('t', 0), ...lines])).toBe(50)
   })
 
+  describe('tokens are named by their place', () => {
+    const turn = (seconds: number, id: string) =>
+      line(seconds, 'event_msg', { type: 'task_started', turn_id: id })
+    const record = (seconds: number, output: number, response: string) =>
+      line(seconds, 'token_usage_record', {
+        thread_id: 't',
+        response_id: response,
+        usage: tokens(output),
+        thread_token_usage: tokens(output),
+      })
+    const usageIds = (lines: readonly object[]) =>
+      read('codex', lines).flatMap(({ kind, id }) => (kind === 'usage' ? [id] : []))
+
+    test.each([
+      ['turns with ids', [turn(1, 'a')], [turn(4, 'b')]],
+      ['turns that messages begin', [said(1, 'user', 'Q')], [said(4, 'user', 'Q2')]],
+    ])('whatever their number is: %s', (_, first, second) => {
+      const lines = (sums: readonly number[]) => [
+        meta('t', 0),
+        ...first,
+        said(2, 'assistant', 'A'),
+        total(2, sums[0] as number, sums[0] as number),
+        said(3, 'assistant', 'B'),
+        total(3, sums[1] as number, null),
+        ...second,
+        said(5, 'assistant', 'C'),
+        total(5, sums[2] as number, sums[2] as number),
+      ]
+      const ids = usageIds(lines([50, 80, 50]))
+      expect(new Set(ids).size).toBe(3)
+      expect(usageIds(lines([60, 95, 60]))).toEqual(ids)
+      // A longer version of the file, and one whose first turn had fewer requests.
+      expect(usageIds(lines([50, 80, 50]).slice(0, -1))).toEqual(ids.slice(0, 2))
+      expect(
+        usageIds([
+          ...lines([50, 80, 50]).slice(0, -3 - second.length),
+          ...second,
+          said(5, 'assistant', 'C'),
+          total(5, 99, 49),
+        ]),
+      ).toEqual([ids[0], ids[2]] as string[])
+    })
+
+    test('a relay that gives one id to all answers loses none, and an answer that is written again counts once', () => {
+      const lines = [
+        meta('t', 0),
+        turn(1, 'a'),
+        said(1, 'assistant', 'A'),
+        record(2, 10, 'r'),
+        record(2, 10, 'r'),
+        said(3, 'assistant', 'B'),
+        record(3, 7, 'r'),
+        turn(4, 'b'),
+        said(4, 'assistant', 'C'),
+        record(5, 10, 'r'),
+      ]
+      expect(own(lines)).toBe(27)
+      expect(own([...lines, record(6, 10, 'r')])).toBe(27)
+    })
+
+    test('a copied history has the places of its parent', () => {
+      const parent = [
+        turn(-90, 'a'),
+        ...history(0.1),
+        turn(-80, 'b'),
+        said(0.7, 'assistant', 'X'),
+        total(0.7, 99, 39),
+      ]
+      const ids = usageIds([meta('parent', -500), ...parent])
+      expect(
+        usageIds([meta('child', 0, { forked_from_id: 'parent' }), ...parent, ...after]).slice(0, ids.length),
+      ).toEqual(ids)
+    })
+  })
+
   test('records of each answer count once beside their totals, before or behind them', () => {
     const usage = (seconds: number, output: number, response: string, thread = 't') =>
       line(seconds, 'token_usage_record', {
