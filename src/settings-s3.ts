@@ -1,4 +1,5 @@
 /** The settings of an S3 bucket. */
+import { SETTINGS } from './settings.ts'
 import { ConfigError, type reader } from './settings-reader.ts'
 
 export interface S3Config {
@@ -8,6 +9,8 @@ export interface S3Config {
   readonly region: string
   /** Puts the bucket into the path of URLs instead of the host name. */
   readonly forcePathStyle: boolean
+  /** Sent with every put. Buckets with retention demand it. */
+  readonly checksum: 'md5' | 'none'
   /** null: the AWS SDK finds them, such as in a profile or the role of the machine. */
   readonly credentials: {
     readonly accessKeyId: string
@@ -28,6 +31,7 @@ export function s3Config(read: ReturnType<typeof reader>): S3Config | null {
     endpoint,
     region: region ?? 'us-east-1',
     forcePathStyle: pathStyle === 'true',
+    checksum: read.oneOf('S3_CHECKSUM', SETTINGS.S3_CHECKSUM.default),
     credentials: s3Credentials(read),
   }
 }

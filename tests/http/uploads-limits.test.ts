@@ -313,6 +313,7 @@ describe('a file that the store cannot hold', () => {
       endpoint: null,
       region: 'us-east-1',
       forcePathStyle: false,
+      checksum: 'md5',
       credentials: null,
     })
     expect(store.maxBytes).toBe(MAX_BYTES)

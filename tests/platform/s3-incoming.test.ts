@@ -48,6 +48,7 @@ function openServer(answer: (part: string, attempt: number) => number | Promise<
       endpoint: `http://127.0.0.1:${server.port}`,
       region: 'us-east-1',
       forcePathStyle: true,
+      checksum: 'md5',
       credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
     },
     spoolFolder,
@@ -146,7 +147,7 @@ describe('incoming objects of S3', () => {
   })
 
   test('bytes in flight have no file name, and unreadable bytes are an error', async () => {
-    const spool = await Spool.open(spoolFolder)
+    const spool = await Spool.open(spoolFolder, 'md5')
     await spool.write(new Uint8Array(2 * MIB))
     expect(readdirSync(spoolFolder)).toEqual([])
     const sending = spool.send(async ({ Body }, signal) => {
@@ -178,6 +179,7 @@ describe('a server that does not respond', () => {
         endpoint: `http://127.0.0.1:${server.port}`,
         region: 'us-east-1',
         forcePathStyle: true,
+        checksum: 'md5',
         credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
       },
       spoolFolder,

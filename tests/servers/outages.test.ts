@@ -79,6 +79,7 @@ const config = (endpoint: string): S3Config => ({
   region: 'us-east-1',
   endpoint,
   forcePathStyle: true,
+  checksum: 'md5',
   credentials: { accessKeyId: 'id', secretAccessKey: 'secret' },
 })
 

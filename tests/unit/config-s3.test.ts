@@ -15,6 +15,7 @@ describe('settings of the object store', () => {
       endpoint: null,
       region: 'us-east-1',
       forcePathStyle: false,
+      checksum: 'md5',
       credentials: null,
     })
   })
@@ -26,10 +27,12 @@ describe('settings of the object store', () => {
       endpoint: 'https://s3.test',
       region: 'auto',
       forcePathStyle: true,
+      checksum: 'md5',
       credentials: { accessKeyId: 'id', secretAccessKey: 'hush' },
     })
     expect(loadConfig({ ...env, S3_FORCE_PATH_STYLE: 'false', S3_REGION: 'eu' }).s3).toMatchObject({
       forcePathStyle: false,
+      checksum: 'md5',
       region: 'eu',
     })
   })

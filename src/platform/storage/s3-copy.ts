@@ -23,7 +23,8 @@ export async function copyToFile(
     if (!(Body instanceof Readable)) throw new Error('the object store answered without a body')
     const file = createWriteStream(path, { flags: 'wx', mode: 0o600 })
     await pipeline(Body, file, { signal })
-    if (file.bytesWritten !== ContentLength) throw new Error('the object store ended its answer early')
+    if (ContentLength !== undefined && file.bytesWritten !== ContentLength)
+      throw new Error('the object store ended its answer early')
     return { path, release }
   } catch (error) {
     await release()

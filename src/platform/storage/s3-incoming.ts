@@ -7,11 +7,15 @@
  * Otherwise the bucket's rule for incomplete uploads deletes it.
  */
 import type { S3Client } from '@aws-sdk/client-s3'
+import type { S3Config } from '../../config.ts'
 import { Semaphore } from '../concurrency/semaphore.ts'
 import type { Json } from '../db/pool.ts'
 import type { AppendOptions, IncomingProgress, IncomingRecord, IncomingStore } from './incoming.ts'
 import { assertKey } from './keys.ts'
+import { digestOf } from './s3-checksum.ts'
+import type { DeleteObject } from './s3-delete.ts'
 import { isNamed, statusOf } from './s3-errors.ts'
+import { headObject } from './s3-head.ts'
 import { parseResumeState, type S3ResumeState, siblingKey, siblingNames } from './s3-resume-state.ts'
 import { Spool } from './s3-spool.ts'
 import { orReason, until } from './s3-until.ts'
@@ -25,6 +29,8 @@ export interface S3IncomingOptions {
   readonly bucket: string
   /** Buffers bytes before they are sent. Needs space for some parts of each writer. Created on first use. */
   readonly spoolFolder: string
+  readonly checksum: S3Config['checksum']
+  readonly deleteObject: DeleteObject
 }
 
 /** An incoming object and the client that reaches it. */
@@ -32,14 +38,22 @@ interface Reach {
   readonly client: S3Client
   readonly bucket: string
   readonly key: string
+  readonly checksum: S3Config['checksum']
+  readonly deleteObject: DeleteObject
 }
 
 /** Its writers share 32 transfers (`SENT_AT_ONCE`). */
-export function createS3Incoming({ open, bucket, spoolFolder }: S3IncomingOptions): IncomingStore {
+export function createS3Incoming({
+  open,
+  bucket,
+  spoolFolder,
+  checksum,
+  deleteObject,
+}: S3IncomingOptions): IncomingStore {
   const transfers = new Semaphore(SENT_AT_ONCE)
   const reach = async (key: string): Promise<Reach> => {
     assertKey(key)
-    return { client: await open(), bucket, key }
+    return { client: await open(), bucket, key, checksum, deleteObject }
   }
   return {
     append: async (key, progress, options) =>
@@ -107,14 +121,14 @@ async function continueFrom(
 }
 
 async function readTail(
-  { client, bucket: Bucket, key, spoolFolder }: Writing,
+  { client, bucket: Bucket, key, spoolFolder, checksum }: Writing,
   { name, bytes }: NonNullable<S3ResumeState['tail']>,
   signal: AbortSignal | undefined,
 ): Promise<Spool> {
   const { GetObjectCommand } = await import('@aws-sdk/client-s3')
   const command = new GetObjectCommand({ Bucket, Key: siblingKey(key, name) })
   const { Body } = await client.send(command, until(signal))
-  const spool = await Spool.open(spoolFolder)
+  const spool = await Spool.open(spoolFolder, checksum)
   try {
     for await (const chunk of Body?.transformToWebStream() ?? []) await spool.write(chunk)
     if (spool.bytes !== bytes)
@@ -141,9 +155,14 @@ async function publish(
   await abortOthers(reach)
 }
 
-async function putEmpty({ client, bucket: Bucket, key: Key }: Reach, ContentType: string): Promise<void> {
+async function putEmpty(
+  { client, bucket: Bucket, key: Key, checksum }: Reach,
+  ContentType: string,
+): Promise<void> {
   const { PutObjectCommand } = await import('@aws-sdk/client-s3')
-  await client.send(new PutObjectCommand({ Bucket, Key, ContentType, Body: new Uint8Array() }))
+  const Body = new Uint8Array()
+  const put = { Bucket, Key, ContentType, Body, ...digestOf(checksum, Body) }
+  await client.send(new PutObjectCommand(put))
 }
 
 /** Does nothing if the multipart upload is gone. The object's size then tells whether it was completed. */
@@ -164,10 +183,9 @@ async function complete(
 }
 
 async function assertSize({ client, bucket: Bucket, key: Key }: Reach, size: number): Promise<void> {
-  const { HeadObjectCommand } = await import('@aws-sdk/client-s3')
   try {
-    const { ContentLength } = await client.send(new HeadObjectCommand({ Bucket, Key }))
-    if (ContentLength !== size) throw new Error('the published object does not have the recorded size')
+    const found = await headObject(client, { Bucket, Key })
+    if (found.size !== size) throw new Error('the published object does not have the recorded size')
   } catch (error) {
     if (statusOf(error) === 404)
       throw new Error('the object store has lost an incoming object', { cause: error })
@@ -208,14 +226,9 @@ async function abortOthers(reach: Reach, signal?: AbortSignal): Promise<void> {
 }
 
 async function remove(
-  { client, bucket: Bucket, key }: Reach,
+  { client, bucket: Bucket, key, deleteObject }: Reach,
   names: readonly string[],
   signal?: AbortSignal,
 ): Promise<void> {
-  const { DeleteObjectCommand } = await import('@aws-sdk/client-s3')
-  await Promise.all(
-    names.map((name) =>
-      client.send(new DeleteObjectCommand({ Bucket, Key: siblingKey(key, name) }), until(signal)),
-    ),
-  )
+  await Promise.all(names.map((name) => deleteObject(client, { Bucket, Key: siblingKey(key, name) }, signal)))
 }

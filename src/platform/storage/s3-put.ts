@@ -6,6 +6,8 @@
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import type { CompletedPart, S3Client } from '@aws-sdk/client-s3'
+import type { S3Config } from '../../config.ts'
+import { digestOf } from './s3-checksum.ts'
 import type { PutOptions } from './storage.ts'
 
 const MIB = 1024 * 1024
@@ -19,6 +21,17 @@ interface Place {
   readonly Key: string
 }
 
+/** A place, and how the bytes that go there are checked. */
+interface Target extends Place {
+  readonly checksum: S3Config['checksum']
+}
+
+interface Sending<To extends Place = Place> {
+  readonly client: S3Client
+  readonly place: To
+  readonly checksum: S3Config['checksum']
+}
+
 interface Part {
   /** From 1. */
   readonly number: number
@@ -27,13 +40,19 @@ interface Part {
 }
 
 /** Resolves when the server has the whole file. @throws the reason of the signal, or the server's error */
-export async function putFile(client: S3Client, place: Place, path: string, options: PutOptions) {
+export async function putFile(
+  client: S3Client,
+  { checksum, ...place }: Target,
+  path: string,
+  options: PutOptions,
+) {
   options.signal.throwIfAborted()
+  const sending = { client, place, checksum }
   const file = await open(path, 'r')
   try {
     const { size } = await file.stat()
-    if (size <= PART_BYTES) await putWhole(client, place, file, size, options)
-    else await putParts(client, place, file, size, options)
+    if (size <= PART_BYTES) await putWhole(sending, file, size, options)
+    else await putParts(sending, file, size, options)
   } catch (error) {
     options.signal.throwIfAborted()
     throw error
@@ -43,22 +62,23 @@ export async function putFile(client: S3Client, place: Place, path: string, opti
 }
 
 async function putWhole(
-  client: S3Client,
-  place: Place,
+  { client, place, checksum }: Sending,
   file: FileHandle,
   size: number,
   { contentType, signal }: PutOptions,
 ): Promise<void> {
   const { PutObjectCommand } = await import('@aws-sdk/client-s3')
   const Body = await readInto(Buffer.allocUnsafeSlow(size), file, { number: 1, start: 0, length: size })
-  await client.send(new PutObjectCommand({ ...place, Body, ContentType: contentType }), {
-    abortSignal: signal,
-  })
+  await client.send(
+    new PutObjectCommand({ ...place, Body, ...digestOf(checksum, Body), ContentType: contentType }),
+    {
+      abortSignal: signal,
+    },
+  )
 }
 
 async function putParts(
-  client: S3Client,
-  place: Place,
+  { client, place, checksum }: Sending,
   file: FileHandle,
   size: number,
   { contentType, signal }: PutOptions,
@@ -68,7 +88,7 @@ async function putParts(
   const { UploadId } = await client.send(begin, { abortSignal: signal })
   const upload = { ...place, UploadId }
   try {
-    const Parts = await sendParts(client, upload, file, size, signal)
+    const Parts = await sendParts({ client, place: upload, checksum }, file, size, signal)
     signal.throwIfAborted()
     await client.send(new sdk.CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }), {
       abortSignal: signal,
@@ -82,8 +102,7 @@ async function putParts(
 
 /** Sends several parts at a time. The first failure ends the others. @returns what completes the upload, in order */
 async function sendParts(
-  client: S3Client,
-  upload: Place & { readonly UploadId: string | undefined },
+  { client, place, checksum }: Sending<Place & { readonly UploadId: string | undefined }>,
   file: FileHandle,
   size: number,
   signal: AbortSignal,
@@ -98,7 +117,12 @@ async function sendParts(
     for (const part of waiting) {
       abortSignal.throwIfAborted()
       const Body = await readInto(buffer, file, part)
-      const command = new UploadPartCommand({ ...upload, PartNumber: part.number, Body })
+      const command = new UploadPartCommand({
+        ...place,
+        PartNumber: part.number,
+        Body,
+        ...digestOf(checksum, Body),
+      })
       const { ETag } = await client.send(command, { abortSignal })
       completed[part.number - 1] = { PartNumber: part.number, ETag }
     }

@@ -9,7 +9,9 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { S3Client } from '@aws-sdk/client-s3'
+import type { S3Config } from '../../config.ts'
 import { BufferedFile } from './buffered-file.ts'
+import type { Digest } from './s3-checksum.ts'
 import { statusOf } from './s3-errors.ts'
 
 /** Small, because each concurrent part has a spool, and nothing waits for the disk. */
@@ -19,7 +21,7 @@ const MAX_ATTEMPTS = 5
 const FIRST_PAUSE_MS = 100
 
 /** What a command needs besides its own. */
-interface Payload {
+interface Payload extends Digest {
   readonly Body: Readable
   readonly ContentLength: number
 }
@@ -31,17 +33,20 @@ export class Spool {
   readonly #file: BufferedFile
   readonly #hash = new Bun.CryptoHasher('sha256')
 
-  private constructor(file: BufferedFile) {
+  readonly #md5: Bun.CryptoHasher | null
+
+  private constructor(file: BufferedFile, checksum: S3Config['checksum']) {
     this.#file = file
+    this.#md5 = checksum === 'none' ? null : new Bun.CryptoHasher('md5')
   }
 
   /** Creates the folder if it is missing. */
-  static async open(folder: string): Promise<Spool> {
+  static async open(folder: string, checksum: S3Config['checksum']): Promise<Spool> {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const path = join(folder, crypto.randomUUID())
     const file = await open(path, 'wx+', 0o600)
     await unlink(path)
-    return new Spool(new BufferedFile(file, 0, BUFFER_BYTES))
+    return new Spool(new BufferedFile(file, 0, BUFFER_BYTES), checksum)
   }
 
   /** Bytes written so far. */
@@ -52,6 +57,7 @@ export class Spool {
   /** The caller may reuse the chunk. */
   async write(chunk: Uint8Array): Promise<void> {
     this.#hash.update(chunk)
+    this.#md5?.update(chunk)
     await this.#file.write(chunk)
   }
 
@@ -80,7 +86,8 @@ export class Spool {
     Body.on('error', (error) => broken.abort(error))
     try {
       const abortSignal = AbortSignal.any([signal, broken.signal])
-      return await request({ Body, ContentLength: this.bytes }, abortSignal)
+      const digest = this.#md5 === null ? {} : { ContentMD5: this.#md5.copy().digest('base64') }
+      return await request({ Body, ContentLength: this.bytes, ...digest }, abortSignal)
     } catch (error) {
       if (broken.signal.aborted) throw new SpoolBroken(broken.signal.reason)
       throw error

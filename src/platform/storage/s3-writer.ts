@@ -5,6 +5,7 @@
  * therefore overwrites nothing that counts. Parts are sent while the next one is collected, and recorded in order.
  */
 import type { S3Client } from '@aws-sdk/client-s3'
+import type { S3Config } from '../../config.ts'
 import type { Semaphore } from '../concurrency/semaphore.ts'
 import type { AppendOptions, IncomingPart, IncomingWriter } from './incoming.ts'
 import { MAX_PART_NUMBER, partBytesOf, type S3ResumeState, siblingKey } from './s3-resume-state.ts'
@@ -22,6 +23,7 @@ export interface S3WriterOptions extends AppendOptions {
   readonly key: string
   /** Folder for collected bytes. */
   readonly spoolFolder: string
+  readonly checksum: S3Config['checksum']
   /** Offset in the object where this writer starts. */
   readonly offset: number
   readonly resumeState: S3ResumeState | null
@@ -78,7 +80,7 @@ export class S3Writer implements IncomingWriter {
     if (this.#end + chunk.byteLength > this.#options.size)
       throw new RangeError('more bytes than the size of the object')
     for (let taken = 0; taken < chunk.byteLength; ) {
-      this.#filling ??= await Spool.open(this.#options.spoolFolder)
+      this.#filling ??= await Spool.open(this.#options.spoolFolder, this.#options.checksum)
       const piece = chunk.subarray(taken, taken + this.#partBytes - this.#filling.bytes)
       await this.#filling.write(piece)
       taken += piece.byteLength

@@ -1,9 +1,9 @@
 /**
  * The object store on an S3-compatible server.
  *
- * It uses only features that every such server has: no optional checksums (Swift and older MinIO refuse them), parts of one
- * size (R2), single deletes (servers disagree about the signature of `DeleteObjects`), and no conditional puts. The SDK
- * loads with the first use, because it would delay a start by 100 ms.
+ * It uses only features that every such server has: no checksum but `Content-MD5` (Swift and older MinIO refuse others; a bucket with
+ * retention demands one), parts of one size (R2), single deletes (servers disagree about the signature of `DeleteObjects`), and no
+ * conditional puts. The SDK loads with the first use, because it would delay a start by 100 ms.
  */
 import { tmpdir } from 'node:os'
 import type { S3Client } from '@aws-sdk/client-s3'
@@ -12,12 +12,14 @@ import { cachedFor } from '../concurrency/cached.ts'
 import { contentDisposition } from './disposition.ts'
 import { assertKey } from './keys.ts'
 import { copyToFile } from './s3-copy.ts'
+import { createDeleteObject } from './s3-delete.ts'
 import { isNamed, statusOf } from './s3-errors.ts'
+import { headObject } from './s3-head.ts'
 import { createS3Incoming } from './s3-incoming.ts'
 import { putFile } from './s3-put.ts'
 import { MAX_OBJECT_BYTES } from './s3-resume-state.ts'
 import { signSpooled } from './s3-spool.ts'
-import { orReason, until } from './s3-until.ts'
+import { orReason } from './s3-until.ts'
 import { ObjectMissing, type ObjectStore, type PlaybackOptions } from './storage.ts'
 import { assertBucketAnswers, assertBucketStores, assertSpoolWritable } from './writable.ts'
 
@@ -38,24 +40,23 @@ export function createS3Store(config: S3Config, spoolFolder = tmpdir()): ObjectS
     opened ??= openClient(config)
     return opened
   }
+  const deleteObject = createDeleteObject()
   const place = (key: string) => {
     assertKey(key)
     return { Bucket: config.bucket, Key: key }
   }
   const assertStores = cachedFor(STORES_EVERY_MS, async () =>
-    assertBucketStores(await open(), config.bucket, AbortSignal.timeout(STORES_BUDGET_MS)),
+    assertBucketStores(await open(), config, AbortSignal.timeout(STORES_BUDGET_MS)),
   )
   return {
     name: 's3',
     maxBytes: MAX_OBJECT_BYTES,
     async putFile(key, path, options) {
-      await putFile(await open(), place(key), path, options)
+      await putFile(await open(), { ...place(key), checksum: config.checksum }, path, options)
     },
     async head(key) {
-      const { HeadObjectCommand } = await import('@aws-sdk/client-s3')
       try {
-        const found = await (await open()).send(new HeadObjectCommand(place(key)))
-        return { size: found.ContentLength ?? 0, contentType: found.ContentType ?? '' }
+        return await headObject(await open(), place(key))
       } catch (error) {
         if (statusOf(error) === 404) return null
         throw error
@@ -82,17 +83,22 @@ export function createS3Store(config: S3Config, spoolFolder = tmpdir()): ObjectS
         throw error
       }
     },
-    incoming: createS3Incoming({ open, bucket: config.bucket, spoolFolder }),
+    incoming: createS3Incoming({
+      open,
+      bucket: config.bucket,
+      checksum: config.checksum,
+      spoolFolder,
+      deleteObject,
+    }),
     // The bucket's rule for incomplete uploads removes leftovers of puts. `discard` removes those of incoming objects.
     sweep: async () => 0,
     async delete(keys, signal) {
-      const { DeleteObjectCommand } = await import('@aws-sdk/client-s3')
       const client = await open()
       const places = keys.map(place)
       await orReason(signal, async () => {
         for (let from = 0; from < places.length; from += DELETES_AT_ONCE) {
           const some = places.slice(from, from + DELETES_AT_ONCE)
-          await Promise.all(some.map((where) => client.send(new DeleteObjectCommand(where), until(signal))))
+          await Promise.all(some.map((where) => deleteObject(client, where, signal)))
         }
       })
     },

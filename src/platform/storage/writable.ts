@@ -6,8 +6,10 @@ import { constants } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { S3Client } from '@aws-sdk/client-s3'
+import type { S3Config } from '../../config.ts'
 import { NeedsOperator } from '../errors.ts'
 import { isErrno } from './folder-files.ts'
+import { digestOf } from './s3-checksum.ts'
 import { isNamed } from './s3-errors.ts'
 import { SPOOL_FULL, withRemedy } from './s3-remedy.ts'
 import { until } from './s3-until.ts'
@@ -80,7 +82,7 @@ export async function assertBucketAnswers(
  */
 export async function assertBucketStores(
   client: S3Client,
-  Bucket: string,
+  { bucket: Bucket, checksum }: Pick<S3Config, 'bucket' | 'checksum'>,
   signal: AbortSignal,
 ): Promise<void> {
   const sdk = await import('@aws-sdk/client-s3')
@@ -89,7 +91,9 @@ export async function assertBucketStores(
     const { UploadId } = await client.send(new sdk.CreateMultipartUploadCommand(place), until(signal))
     const upload = { ...place, UploadId }
     try {
-      const part = new sdk.UploadPartCommand({ ...upload, PartNumber: 1, Body: Uint8Array.of(0) })
+      const Body = Uint8Array.of(0)
+      const bytes = { Body, ...digestOf(checksum, Body) }
+      const part = new sdk.UploadPartCommand({ ...upload, PartNumber: 1, ...bytes })
       await client.send(part, until(signal))
     } finally {
       // Best effort, also after the signal. The bucket's rule for incomplete uploads removes what is left.

@@ -70,7 +70,7 @@ async function opened(
   const client = new S3Client({ endpoint, region, credentials, forcePathStyle: true })
   await eventually(() => createBucket(client, bucket))
   return {
-    config: { bucket, endpoint, region, credentials, forcePathStyle: true },
+    config: { bucket, endpoint, region, credentials, forcePathStyle: true, checksum: 'md5' },
     env: {
       S3_BUCKET: bucket,
       S3_ENDPOINT: endpoint,

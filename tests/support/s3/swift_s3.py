@@ -51,7 +51,7 @@ log_level = ERROR
 log_custom_handlers = swift_s3.log_to_stderr
 log_address = /nonexistent
 [pipeline:main]
-pipeline = catch_errors gatekeeper memory listing_formats s3api one_key bulk slo proxy-server
+pipeline = catch_errors gatekeeper memory listing_formats s3api one_key bulk slo versioned_writes symlink proxy-server
 [app:proxy-server]
 use = egg:swift#proxy
 account_autocreate = true
@@ -77,6 +77,11 @@ secret_key = {secret_key}
 use = egg:swift#bulk
 [filter:slo]
 use = egg:swift#slo
+[filter:versioned_writes]
+use = egg:swift#versioned_writes
+allow_object_versioning = true
+[filter:symlink]
+use = egg:swift#symlink
 """
 
 
