@@ -14,22 +14,27 @@ export interface Proxied {
 
 /** One server for each of `proxied`, in their order, all in front of `target`. */
 export async function startNginx(target: string, proxied: readonly Proxied[]) {
+  const ports = proxied.map(() => freePort())
+  const urls = ports.map((port) => `http://127.0.0.1:${port}`)
+  const { stop } = await startNginxWith(configOf(target, proxied, ports), urls[0] ?? '')
+  return { urls, stop }
+}
+
+/** @param text a configuration with `http {` @param url answers when it has started */
+export async function startNginxWith(text: string, url: string) {
   const folder = mkdtempSync(join(tmpdir(), 'earshot-nginx-'))
   // Started by root, its workers are another user.
   chmodSync(folder, 0o755)
-  const ports = proxied.map(() => freePort())
   const config = join(folder, 'nginx.conf')
-  writeFileSync(config, configOf(folder, target, proxied, ports))
+  writeFileSync(config, inFolder(folder, text))
   const child = Bun.spawn(['nginx', '-p', folder, '-e', join(folder, 'error.log'), '-c', config], {
     env: { PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` },
     stdin: 'ignore',
     stdout: 'ignore',
     stderr: 'ignore',
   })
-  const urls = ports.map((port) => `http://127.0.0.1:${port}`)
-  await eventually(() => answers(urls[0] ?? ''), { deadlineMs: 20_000 })
+  await eventually(() => answers(url), { deadlineMs: 20_000 })
   return {
-    urls,
     async stop() {
       child.kill('SIGTERM')
       await child.exited
@@ -38,13 +43,16 @@ export async function startNginx(target: string, proxied: readonly Proxied[]) {
   }
 }
 
-function configOf(
-  folder: string,
-  target: string,
-  proxied: readonly Proxied[],
-  ports: readonly number[],
-): string {
+/** With all that it writes in the folder, as a process of its caller. */
+function inFolder(folder: string, text: string): string {
   const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  return `daemon off;
+    worker_processes 1;
+    pid ${folder}/nginx.pid;
+    ${text.replace('http {', `http { access_log off; ${kinds.map((kind) => `${kind}_temp_path ${folder}/${kind};`).join(' ')}`)}`
+}
+
+function configOf(target: string, proxied: readonly Proxied[], ports: readonly number[]): string {
   const servers = proxied.map(
     ({ limit, buffering }, at) => `server {
       listen 127.0.0.1:${ports[at]};
@@ -56,13 +64,8 @@ function configOf(
       }
     }`,
   )
-  return `daemon off;
-    worker_processes 1;
-    pid ${folder}/nginx.pid;
-    events {}
+  return `events {}
     http {
-      access_log off;
-      ${kinds.map((kind) => `${kind}_temp_path ${folder}/${kind};`).join('\n')}
       ${servers.join('\n')}
     }`
 }
