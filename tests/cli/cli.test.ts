@@ -463,7 +463,7 @@ describe('the doctor', () => {
     })
   })
 
-  test('reports a missing transcription program', async () => {
+  test('reports a missing transcription program, and a server that is away', async () => {
     const checkOf = async (env: Record<string, string>) => {
       const { out } = await earshot(['doctor', '--json'], env)
       return JSON.parse(out).checks.find(({ name }: { name: string }) => name === 'transcription')
@@ -475,7 +475,12 @@ describe('the doctor', () => {
       detail: 'TRANSCRIBE_COMMAND is no-such-program, which was not found',
     })
     const server = { TRANSCRIBE_URL: 'https://u:hush@speech.test/v1', TRANSCRIBE_MODEL: 'whisper-1' }
-    expect(await checkOf(server)).toMatchObject({ ok: true, detail: 'by whisper-1 at speech.test' })
+    expect(await checkOf(server)).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(
+        /^by whisper-1 at speech\.test, which could not be reached .* TRANSCRIBE_URL$/,
+      ),
+    })
     expect(await checkOf({ ...server, FFMPEG_PATH: '/nowhere/ffmpeg' })).toMatchObject({ ok: false })
   })
 
