@@ -32,6 +32,7 @@ import { oneLine } from '../platform/lifecycle/start-error.ts'
 import { examineMail } from '../platform/mail/examine.ts'
 import { createSendOutbound } from '../platform/net/outbound-request.ts'
 import { createOutboundPolicy } from '../platform/net/outbound-url.ts'
+import { createSystemResolve } from '../platform/net/resolve.ts'
 import { createLog, type Log } from '../platform/observability/log.ts'
 import { openRedis } from '../platform/redis.ts'
 import { assertRedisUsable, withRemedy as withRedisRemedy } from '../platform/redis-usable.ts'
@@ -138,7 +139,10 @@ async function examineModelServer(config: Config): Promise<readonly Check[]> {
 
 /** Servers that the outbound policy must allow. Only those that the settings name. */
 async function examineOutbound(config: Config, log: Log): Promise<readonly Check[]> {
-  const send = createSendOutbound({ policy: createOutboundPolicy(config.outboundAllow) })
+  const send = createSendOutbound({
+    policy: createOutboundPolicy(config.outboundAllow),
+    resolve: createSystemResolve(),
+  })
   const signIn = await examineSignIn(config, send, log)
   const recorder = await examineRecorder(config, send, AbortSignal.timeout(RECORDER_BUDGET_MS))
   return [

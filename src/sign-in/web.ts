@@ -13,6 +13,7 @@ import type { Identity } from '../identity/service.ts'
 import { AppError } from '../platform/errors.ts'
 import { methodNotAllowed } from '../platform/net/methods.ts'
 import { createSendOutbound } from '../platform/net/outbound-request.ts'
+import { createSystemResolve } from '../platform/net/resolve.ts'
 import { isEmailAddress } from '../platform/validation/email-address.ts'
 import { accountAddress } from '../platform/validation/user-address.ts'
 import { pageResponse, redirect } from './html.ts'
@@ -94,7 +95,11 @@ export function signInPages(deps: SignInPagesDeps) {
 function openIdOf({ config, outbound, log }: SignInPagesDeps): OpenId | null {
   return config.openId === null
     ? null
-    : createOpenId(config.openId, createSendOutbound({ policy: outbound }), log)
+    : createOpenId(
+        config.openId,
+        createSendOutbound({ policy: outbound, resolve: createSystemResolve() }),
+        log,
+      )
 }
 
 const STYLE_HEADERS = { 'content-type': 'text/css; charset=utf-8', 'x-content-type-options': 'nosniff' }

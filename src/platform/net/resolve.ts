@@ -1,9 +1,10 @@
 /**
  * Resolves names to addresses, for connections whose address is checked first.
  *
- * It asks DNS only, never the machine's own tables, and returns all addresses of both families. Nothing is cached.
+ * Names that customers give are resolved by DNS only, never by the machine's own tables, which name what is not public. Names of the
+ * operator's settings are resolved as the machine does, with `/etc/hosts`. Both return all addresses of both families and cache nothing.
  */
-import { Resolver } from 'node:dns/promises'
+import { lookup, Resolver } from 'node:dns/promises'
 
 /** Every IPv4 address of the name, then every IPv6 one; at least one. @throws ResolveError */
 export type Resolve = (name: string, signal: AbortSignal) => Promise<readonly string[]>
@@ -50,6 +51,26 @@ export function createResolve({ servers, timeoutMs = 3_000, tries = 3 }: Resolve
   }
 }
 
+/** As the machine resolves names: for those that the operator has set. */
+export function createSystemResolve(): Resolve {
+  return async (name, signal) => {
+    signal.throwIfAborted()
+    const aborted = Promise.withResolvers<never>()
+    const abort = () => aborted.reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    try {
+      // The system cannot be interrupted.
+      const found = await Promise.race([lookup(name, { all: true }), aborted.promise])
+      return [...new Set(found.map(({ address }) => address))]
+    } catch (error) {
+      signal.throwIfAborted()
+      throw failureOf(name, [codeOf(error)])
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
+  }
+}
+
 /** A failed family does not matter if the other has an address, because every address is checked before use. */
 function addressesOf(
   name: string,
@@ -58,8 +79,12 @@ function addressesOf(
   const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
   if (found.length > 0) return [...new Set(found)]
   const codes = answers.flatMap((answer) => (answer.status === 'rejected' ? [codeOf(answer.reason)] : []))
+  throw failureOf(name, codes)
+}
+
+function failureOf(name: string, codes: readonly string[]): ResolveError {
   const transient = codes.find((code) => !NOTHING.has(code))
-  throw transient === undefined
+  return transient === undefined
     ? new ResolveError(`${name} has no address`, false)
     : new ResolveError(`${name} could not be resolved: ${transient}`, true)
 }
