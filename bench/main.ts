@@ -10,6 +10,7 @@ import { benchReads } from './reads.ts'
 import { benchRecordingsList } from './recordings-list.ts'
 import { benchScale } from './scale.ts'
 import { benchSearch } from './search.ts'
+import { benchSmall } from './small.ts'
 import { benchThemes } from './themes.ts'
 import { benchTranscripts } from './transcripts.ts'
 import { benchTurns } from './turns.ts'
@@ -38,6 +39,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   turns: benchTurns,
   upload: benchUpload,
   memory: benchUploadMemory,
+  small: benchSmall,
 }
 
 const wanted = process.argv.slice(2)
