@@ -35,17 +35,21 @@ export interface Forms {
   readonly folded: NormalForm
 }
 
-export function formsOf(text: string): Forms {
+export function formsOf(text: string, spend: Spend): Forms {
   let one: NormalForm | undefined
   let other: NormalForm | undefined
+  const form = (fold?: (cluster: string) => string) => {
+    spend(text.length)
+    return normalFormOf(text, fold)
+  }
   return {
     text,
     get composed() {
-      one ??= normalFormOf(text)
+      one ??= form()
       return one
     },
     get folded() {
-      other ??= normalFormOf(text, withoutAccents)
+      other ??= form(withoutAccents)
       return other
     },
   }

@@ -13,7 +13,7 @@ import { RE2JS, RE2JSException } from 're2js'
 import type { Spend, Work } from '../../platform/concurrency/work.ts'
 import { AppError, type ErrorDetail } from '../../platform/errors.ts'
 import type { Range } from '../../platform/regex/matches.ts'
-import { composed, withoutAccents } from '../../platform/text/normal-form.rules.ts'
+import { normalFormOf, withoutAccents } from '../../platform/text/normal-form.rules.ts'
 import { isNumberText, type NumberText } from '../../platform/validation/exact-number.rules.ts'
 import { redactNamesInText } from './redaction-json.ts'
 import {
@@ -88,9 +88,8 @@ interface Names {
   readonly normal: ReadonlySet<string>
 }
 
-const ASCII = /^\p{ASCII}*$/u
 const normalName = (name: string): string =>
-  ASCII.test(name) ? name.toLowerCase() : withoutAccents(composed(name).toLowerCase())
+  normalFormOf(name.toLowerCase(), withoutAccents).text.toLowerCase()
 
 function redactorOf(
   names: Names,
@@ -181,7 +180,7 @@ function whyInvalid(pattern: string): string | null {
 /** All patterns are matched against the same text, so their order does not matter. */
 function redactText(patterns: readonly Pattern[], text: string, isNormal: boolean, spend: Spend): string {
   const ranges: Range[] = []
-  const forms: Forms | null = isNormal ? formsOf(text) : null
+  const forms: Forms | null = isNormal ? formsOf(text, spend) : null
   for (const pattern of patterns) {
     spend(TEXT_UNITS)
     for (const range of pattern.exact(text, spend)) ranges.push(range)

@@ -73,9 +73,12 @@ function ruleOf(name: string, words: string, values: readonly string[]): string 
   return `${isContent ? 'content' : 'metadata'}:${type}`
 }
 
+/** Longer names are judged by their beginning. */
+const MAX_NAME = 200
+
 /** `Réponse_Nr` → `reponse nr`. */
 function wordsOf(name: string): string {
-  return withoutAccents(composed(name))
+  return withoutAccents(composed(name.slice(0, MAX_NAME)))
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
     .toLowerCase()
     .replaceAll(/[\s_-]+/g, ' ')

@@ -52,6 +52,14 @@ const CLUSTER = new RegExp(
   'ysu',
 )
 
+/** Whether the character is in normal form: of ASCII, or common in Chinese, Japanese or Korean. Most texts have little else. */
+const isPlain = (code: number): boolean =>
+  code <= 0x7f ||
+  (code >= 0x4e00 && code <= 0x9fff) ||
+  (code >= 0xac00 && code <= 0xd7a3) ||
+  (code >= 0x3041 && code <= 0x3096) ||
+  (code >= 0x30a1 && code <= 0x30fa)
+
 /** A text in normal form that knows where its characters stand in the text that it was made from. */
 export interface NormalForm {
   readonly text: string
@@ -66,10 +74,20 @@ export function normalFormOf(given: string, fold: (cluster: string) => string = 
   const ends: number[] = []
   let text = ''
   for (let start = 0, end = 0; start < given.length; start = end) {
+    // What follows may be a mark.
+    if (
+      isPlain(given.charCodeAt(start)) &&
+      (start + 1 === given.length || isPlain(given.charCodeAt(start + 1)))
+    ) {
+      end = start + 1
+      starts.push(start)
+      ends.push(end)
+      text += given.charAt(start)
+      continue
+    }
     CLUSTER.lastIndex = start
     end = start + (CLUSTER.exec(given)?.[0].length ?? 1)
-    const cluster = given.slice(start, end)
-    const normal = ASCII.test(cluster) ? cluster : fold(composed(cluster))
+    const normal = fold(composed(given.slice(start, end)))
     for (let unit = 0; unit < normal.length; unit++) {
       starts.push(start)
       ends.push(end)
