@@ -54,6 +54,8 @@ export async function runTool(
     })
   } catch (error) {
     if (!(error instanceof ProgramError)) throw error
+    const shortage = shortageOf(error.errorOutput)
+    if (shortage !== undefined) throw new Error(`${program} ${shortage}`, { cause: error })
     if (isMachineFault(error)) throw new Error(`${program}: ${error.message} (${error.lastWords})`)
     const message = `${error.message}: ${error.lastWords}`
     throw new MediaError('processing_failed', false, message, { cause: error })
@@ -66,17 +68,24 @@ const KILLED = 128 + 9
  * Shortages of the machine, as the C library words them at the end of a line. Memory is not among them, because a file
  * may demand any amount.
  */
-const SHORTAGES = [': No space left on device', ': Disk quota exceeded', ': Too many open files']
+const SHORTAGES: Readonly<Record<string, string>> = {
+  ': No space left on device': 'found the disk of DATA_DIR/tmp full (ENOSPC). Free space on it.',
+  ': Disk quota exceeded':
+    'has used up the quota of the disk of DATA_DIR/tmp (EDQUOT). Raise it, or free space.',
+  ': Too many open files': 'may open no more files (EMFILE). Raise the limit of open files.',
+}
 
 /** This build of FFmpeg cannot do what is asked with any file. */
 const UNFIT = /(?:^|\] )(?:Unknown encoder '|Unrecognized option ')|: Option not found$/m
 
-/** True if the program does not exist, was killed (for example by the kernel, out of memory), or lacks a resource. */
+/** True if the program does not exist, was killed (for example by the kernel, out of memory), or cannot work with any file. */
 function isMachineFault({ exitCode, errorOutput }: ProgramError): boolean {
   const couldNotRun = exitCode === 126 || exitCode === 127 || exitCode === KILLED
-  return couldNotRun || reportsShortage(errorOutput) || UNFIT.test(errorOutput)
+  return couldNotRun || UNFIT.test(errorOutput)
 }
 
-function reportsShortage(errorOutput: string): boolean {
-  return errorOutput.split('\n').some((line) => SHORTAGES.some((end) => line.trimEnd().endsWith(end)))
+/** What the machine lacks, as a sentence without its subject. Undefined if it lacks nothing. */
+function shortageOf(errorOutput: string): string | undefined {
+  const lines = errorOutput.split('\n').map((line) => line.trimEnd())
+  return Object.entries(SHORTAGES).find(([end]) => lines.some((line) => line.endsWith(end)))?.[1]
 }

@@ -103,11 +103,15 @@ const REMEDIES: Readonly<Record<string, string>> = {
   WRONGPASS: 'Redis refuses the user name or the password in REDIS_URL. Correct them.',
 }
 
+/** What the client says of a command while there is no connection. */
+const NOT_SENT = /^(?:Stream isn't writeable|Connection is closed|Command timed out|Socket timeout)/
+
 const AWAY = 'Redis cannot be reached. Start it, or correct the host and the port in REDIS_URL.'
 
 /** The error with its remedy, if it is of the connection or an answer of Redis that has one. No answer repeats a credential or an address here. */
 export function withRemedy(error: Error): Error {
   const word = /^(?:EXECABORT .*\b)?([A-Z]+) /.exec(error.message)?.[1] ?? ''
-  const remedy = 'syscall' in error ? AWAY : Object.hasOwn(REMEDIES, word) ? REMEDIES[word] : undefined
+  const isAway = 'syscall' in error || NOT_SENT.test(error.message)
+  const remedy = isAway ? AWAY : Object.hasOwn(REMEDIES, word) ? REMEDIES[word] : undefined
   return remedy === undefined ? error : new NeedsOperator(remedy, { cause: error })
 }

@@ -13,7 +13,7 @@ import { findBinaries } from './binaries.ts'
 import { type PostgresSize, serverSettings } from './postgres-settings.ts'
 import { accepts, isAlive, isPostgresOf, isTaken, run, type Server, spawnServer, until } from './processes.ts'
 import { chooseRunner, type Folders, hasName, type Runner } from './runner.ts'
-import { socketFolder } from './socket-folder.ts'
+import { removeShortFolder, socketFolder } from './socket-folder.ts'
 
 const SOCKET_NAME = '.s.PGSQL.5432'
 
@@ -90,6 +90,11 @@ export async function ensurePostgres(
 
 /** Fast shutdown (closes sessions, writes everything to disk). If that takes too long, an immediate shutdown. */
 export async function stopPostgres(folders: Folders, pid: number, log: Log): Promise<void> {
+  await endPostgres(folders, pid, log)
+  removeShortFolder(folders.socket)
+}
+
+async function endPostgres(folders: Folders, pid: number, log: Log): Promise<void> {
   // A server without its folder has nothing to write.
   if (hasDatabase(folders)) {
     if (await endWith('SIGINT', folders, pid, FAST_STOP_BUDGET_MS)) return

@@ -6,12 +6,12 @@
  */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { resolvesWithin } from '../concurrency/timeout.ts'
 import type { Log } from '../observability/log.ts'
 import { type Server, spawnServer, until } from './processes.ts'
-import { privateFolder, socketFolder } from './socket-folder.ts'
+import { privateFolder, removeShortFolder, socketFolder } from './socket-folder.ts'
 
 const SOCKET = /^redis-[0-9a-f]{8}\.sock$/
 const START_BUDGET_MS = 5_000
@@ -33,7 +33,7 @@ export async function startRedis(dataDir: string, log: Log): Promise<EmbeddedRed
   if (program === null) return null
   const folder = redisFolder(dataDir)
   const socket = join(folder, newSocketName())
-  let server = spawnRedis(program, folder, socket)
+  let server = spawnRedis(program, dataDir, socket)
   let stopping = false
   const supervise = async () => {
     for (let failures = 0; ; failures++) {
@@ -44,7 +44,8 @@ export async function startRedis(dataDir: string, log: Log): Promise<EmbeddedRed
       log.warn({ code }, 'the embedded Redis ended: starting it again')
       await Bun.sleep(Math.min(20 * 2 ** failures, MAX_RESPAWN_DELAY_MS))
       if (stopping) return
-      server = spawnRedis(program, folder, socket)
+      redisFolder(dataDir)
+      server = spawnRedis(program, dataDir, socket)
     }
   }
   const supervised = supervise()
@@ -64,6 +65,7 @@ export async function startRedis(dataDir: string, log: Log): Promise<EmbeddedRed
       end('SIGTERM')
       if (!(await resolvesWithin(supervised, STOP_BUDGET_MS))) server.kill('SIGKILL')
       rmSync(socket, { force: true })
+      removeShortFolder(folder)
     },
     abandon: () => end('SIGKILL'),
   }
@@ -71,9 +73,11 @@ export async function startRedis(dataDir: string, log: Log): Promise<EmbeddedRed
 
 /** The URL of the Redis of the service process of this folder, or null. */
 export async function findRedis(dataDir: string): Promise<string | null> {
-  for (const socket of sockets(redisFolder(dataDir))) {
+  const folder = redisFolder(dataDir)
+  for (const socket of sockets(folder)) {
     if (await answersPing(socket)) return redisUrl(socket)
   }
+  removeShortFolder(folder)
   return null
 }
 
@@ -82,15 +86,19 @@ export async function findRedis(dataDir: string): Promise<string | null> {
  * there is no owner.
  */
 export async function endOrphans(dataDir: string, own: EmbeddedRedis | null): Promise<void> {
-  for (const socket of sockets(redisFolder(dataDir))) {
+  const folder = redisFolder(dataDir)
+  for (const socket of sockets(folder)) {
     if (redisUrl(socket) === own?.url) continue
     await command(socket, 'SHUTDOWN NOSAVE')
     rmSync(socket, { force: true })
   }
+  if (own === null) removeShortFolder(folder)
 }
 
+const homeOf = (dataDir: string) => join(dataDir, 'redis')
+
 function redisFolder(dataDir: string): string {
-  const preferred = join(dataDir, 'redis')
+  const preferred = homeOf(dataDir)
   const folder = socketFolder(preferred, newSocketName())
   const self = { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 }
   mkdirSync(preferred, { recursive: true })
@@ -112,7 +120,8 @@ function redisUrl(socket: string): string {
   return `redis+unix://${pathToFileURL(socket).pathname}`
 }
 
-function spawnRedis(program: string, folder: string, socket: string): Server {
+/** Its log is below the data folder, so that the folder of the socket is empty after the stop. */
+function spawnRedis(program: string, dataDir: string, socket: string): Server {
   const options = {
     port: '0',
     unixsocket: socket,
@@ -120,10 +129,10 @@ function spawnRedis(program: string, folder: string, socket: string): Server {
     save: '',
     appendonly: 'no',
     'maxmemory-policy': 'noeviction',
-    dir: folder,
+    dir: dirname(socket),
   }
   const argv = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value])
-  return spawnServer([program, ...argv], '/', join(folder, 'redis.log'))
+  return spawnServer([program, ...argv], '/', join(homeOf(dataDir), 'redis.log'))
 }
 
 async function answersPing(socket: string): Promise<boolean> {

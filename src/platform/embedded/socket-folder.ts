@@ -4,12 +4,13 @@
  *
  * Only this user may enter the folder (mode 0700), because the socket needs no password.
  */
-import { chmodSync, chownSync, lstatSync, mkdirSync } from 'node:fs'
+import { chmodSync, chownSync, lstatSync, mkdirSync, rmdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { StartError } from '../lifecycle/start-error.ts'
 
 const MAX_SOCKET_PATH_BYTES = 103
+const SHORT = 'earshot-'
 
 /** Commas and colons separate hosts in connection settings, quotes and backslashes are special in PostgreSQL's. */
 const AMBIGUOUS = /[,:"\\%]/
@@ -22,7 +23,17 @@ export function socketFolder(preferred: string, longestName: string): string {
   const fits = Buffer.byteLength(join(preferred, longestName)) <= MAX_SOCKET_PATH_BYTES
   if (fits && !AMBIGUOUS.test(preferred)) return preferred
   const digest = new Bun.CryptoHasher('sha256').update(preferred).digest('hex').slice(0, 16)
-  return join(tmpdir(), `earshot-${digest}`)
+  return join(tmpdir(), `${SHORT}${digest}`)
+}
+
+/** Removes a folder that `socketFolder` has put under the temporary folder, once no socket is in it. Ignores any other folder. */
+export function removeShortFolder(folder: string): void {
+  if (!folder.startsWith(join(tmpdir(), SHORT))) return
+  try {
+    rmdirSync(folder)
+  } catch {
+    // Another process has a socket in it, or has removed it.
+  }
 }
 
 export interface Owner {

@@ -30,6 +30,8 @@ function remedyOf(error: unknown, permission: Permission): string | null {
   if (isOne(REGION)) return 'The bucket is in another region. Correct S3_REGION.'
   if (isOne(['RequestTimeTooSkewed']))
     return 'The object store refuses the time of this machine. Set its clock.'
+  if (isOne(['AbortError', 'TimeoutError']))
+    return 'The object store does not answer in time. Start it, or correct S3_ENDPOINT.'
   const status = statusOf(error)
   if (status === undefined && error instanceof Error && '$metadata' in error)
     return 'The object store cannot be reached. Start it, or correct S3_ENDPOINT.'
