@@ -249,7 +249,7 @@ test('switches agent conversations and recording on and off, and shows the switc
   const { code, out } = await earshot(['org', 'set', '--agent-chats', 'off'])
   expect({ code, out: out.replaceAll(/ +/g, ' ') }).toEqual({
     code: 0,
-    out: 'agent chats off\nrecording on\nbytes of media 0, no quota\nevents 0, no quota\n',
+    out: 'agent chats off\nrecording on\ntime zone UTC\nbytes of media 0, no quota\nevents 0, no quota\n',
   })
   expect(await json('org', 'set', '--recording', 'off', '--agent-chats', 'on')).toMatchObject({
     id: org,

@@ -77,6 +77,10 @@ const ARRANGE: Readonly<Record<string, (body: Json) => void>> = {
     delete body.transcript
     body.participants = body.participants?.slice(0, 1)
   },
+  updateOrganization(body) {
+    // No pattern describes every name of a time zone.
+    body.timeZone = 'Europe/Berlin'
+  },
   updateRecording(body) {
     delete body.name
     // `completedAt` is not before `startedAt`; every participant speaks in the transcript that is stored.
