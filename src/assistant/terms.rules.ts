@@ -3,6 +3,7 @@
  * stem. Pure.
  */
 import { stemmer } from 'stemmer'
+import { streamSafe } from '../platform/text/normal-form.rules.ts'
 
 /** Grammar words of English, and words that introduce a question. */
 const COMMON = new Set(
@@ -19,7 +20,7 @@ const NO_WORD = /^(?:[a-z]|.{41,})$/su
 
 /** The terms of a text in order, with repetitions. "Hosting", "hosted" and "hosts" are one term. */
 export function termsOf(text: string): readonly string[] {
-  const words = text.normalize('NFKD').replaceAll(ACCENT, '').toLowerCase().match(WORD) ?? []
+  const words = streamSafe(text).normalize('NFKD').replaceAll(ACCENT, '').toLowerCase().match(WORD) ?? []
   return words
     .filter((word) => !NO_WORD.test(word) && !COMMON.has(word))
     .map((word) => (ENGLISH.test(word) ? stemmer(word) : word))

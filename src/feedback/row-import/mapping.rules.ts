@@ -7,6 +7,7 @@
 
 import { type Static, Type } from '@sinclair/typebox'
 import anyAscii from 'any-ascii'
+import { streamSafe } from '../../platform/text/normal-form.rules.ts'
 import { invalid, validate } from '../../platform/validation/json.ts'
 import { trimOf } from '../../platform/validation/trim.ts'
 import { CATEGORIES, type Category, FIELD_NAME, FIELD_TYPES, type FieldType } from '../model.ts'
@@ -69,7 +70,7 @@ export function fieldName(column: string): string | null {
 }
 
 function snakeCase(text: string): string {
-  const words = text
+  const words = streamSafe(text)
     .normalize('NFKD')
     .replaceAll(/\p{M}/gu, '')
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')

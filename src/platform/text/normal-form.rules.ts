@@ -8,8 +8,16 @@
 export const MARKS = String.raw`[\p{M}\p{Cf}ﾞﾟ]{0,20}`
 const UNSEEN = /\p{Cf}|\u034f|[\ufe00-\ufe0f]/gu
 
+const LONG_RUN = /\p{M}{30}(?=\p{M})/gu
+
+/**
+ * The Stream-Safe Text Format (Unicode Standard Annex 15, D4): a joiner ends each run of 30 marks, because the time to put a run into order
+ * grows with the square of its length. No word of any language has so many.
+ */
+export const streamSafe = (text: string): string => text.replace(LONG_RUN, '$&\u034f')
+
 /** NFKC without what is not seen. Case and accents stay. */
-export const composed = (text: string): string => text.normalize('NFKC').replace(UNSEEN, '')
+export const composed = (text: string): string => streamSafe(text).normalize('NFKC').replace(UNSEEN, '')
 
 /** Marks in other scripts are no accents. */
 const ACCENTS =

@@ -2,6 +2,7 @@
  * Splits text into the pieces of words that have a vector: the unigram model of SentencePiece (Kudo 2018), which chooses the likeliest split. Pure;
  * linear in the text, because no piece is longer than 16 characters.
  */
+import { streamSafe } from '../../../platform/text/normal-form.rules.ts'
 
 /** Each piece and the logarithm of its likelihood. Its place is its id. */
 export type Vocabulary = readonly (readonly [piece: string, score: number])[]
@@ -17,7 +18,7 @@ export type Tokenize = (text: string) => readonly number[]
 export function createTokenizer(vocabulary: Vocabulary): Tokenize {
   const beginnings = beginningsOf(vocabulary)
   const scores = Float64Array.from(vocabulary, ([, score]) => score)
-  return (text) => bestSplit(SPACE + text.normalize('NFKC').replaceAll(' ', SPACE), beginnings, scores)
+  return (text) => bestSplit(SPACE + streamSafe(text).normalize('NFKC').replaceAll(' ', SPACE), beginnings, scores)
 }
 
 /**
