@@ -9,6 +9,7 @@ import type { Deps } from './container.ts'
 import { INSIGHT_CHANGES } from './findings/backfill.ts'
 import { COUNT_CHANGES, COVERAGE_CHANGES } from './insight/counts/backfill.ts'
 import { personAddressesChange } from './people/addresses.ts'
+import { unicodeDomainsChange } from './people/maintenance.ts'
 import { type ComputedChange, type DataChange, runDataChange } from './platform/db/data-change.ts'
 import { QUOTA_CHANGES } from './quotas/backfill.ts'
 import { recordingNamesChange } from './recordings/names.ts'
@@ -23,6 +24,7 @@ import { weeklyMailActors } from './weekly-mail/service.ts'
 const createDataChanges = (textWork: TextWork): readonly (DataChange | ComputedChange)[] => [
   sessionPeopleChange,
   personAddressesChange,
+  unicodeDomainsChange,
   sessionTimesChange,
   participantTimeChange,
   ...createSearchChanges(textWork),

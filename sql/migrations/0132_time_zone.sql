@@ -60,6 +60,10 @@ begin
   insert into day_recount (organization_id) values (new.id)
   on conflict (organization_id) do update
   set changed_at = clock_timestamp(), waits_for = null, part = 0, position = null;
+  -- The same Monday, so that no week has two mails or none.
+  update weekly_mail
+  set next_at = ((next_at at time zone old.time_zone)::date + time '07:00') at time zone new.time_zone
+  where organization_id = new.id;
   return null;
 end
 $$;

@@ -1,6 +1,3 @@
--- People whose domain is not ASCII are found by its letters, too: their words are made anew.
-update person set search_words = null where search_words is not null and email like '%xn--%';
-
 -- The version of the rules by which an event was redacted, by which an event that comes again is recognised. Null: from before it was kept.
 
 alter table agent_event add column rules_version smallint;

@@ -92,7 +92,7 @@ interface Reader {
   readonly maxParts: Map<string, number>
 }
 
-/** Those that have not read for longest are forgotten. */
+/** Those whose parts were shortened longest ago are forgotten. */
 const MAX_ORGANIZATIONS = 1_000
 
 const maxPartOf = ({ maxParts }: Reader, organization: string): number =>

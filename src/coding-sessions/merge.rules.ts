@@ -54,6 +54,7 @@ export class Merger {
   readonly #options: MergeOptions
   readonly #open = new Map<string, OpenEvent>()
   readonly #copies = new Set<string>()
+  readonly #formerIds = new Set<string>()
   readonly #counted = new Map<string, number>()
   #turns: string[] = []
   #units = 0
@@ -266,7 +267,12 @@ export class Merger {
   }
 
   /** The id of earlier versions, which named tokens by their number. Sessions that are stored still have it. */
-  #formerUsage(event: EventFact, total: Usage, responseId: string | undefined, isInherited: boolean): string {
+  #formerUsage(
+    event: EventFact,
+    total: Usage,
+    responseId: string | undefined,
+    isInherited: boolean,
+  ): string | null {
     const named =
       responseId === undefined ? `total ${Object.values(total).join(' ')}` : `response ${responseId}`
     const record = responseId === undefined ? hashOf(named, String(this.#position)) : named
@@ -274,7 +280,13 @@ export class Merger {
       { ...event, record, repeats: { type: 'call', callId: named } },
       named,
     )
-    return eventIdOf(this.#scopeOf(identity, isInherited), identity)
+    const id = eventIdOf(this.#scopeOf(identity, isInherited), identity)
+    // A relay that gives all answers one id had one event for them all: only the first is that one.
+    if (this.#formerIds.has(id)) return null
+    this.#formerIds.add(id)
+    if (this.#formerIds.size > MAX_OPEN)
+      this.#formerIds.delete(this.#formerIds.values().next().value as string)
+    return id
   }
 
   #undo(fact: Extract<Fact, { fact: 'undo' }>, out: Merged[]): void {

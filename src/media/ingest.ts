@@ -40,6 +40,7 @@ export const INGEST_LIMITS: IngestLimits = {
 
 export type IngestDeps = Pick<Deps, 'storage' | 'newId' | 'clock' | 'sql' | 'metrics' | 'config'> & {
   readonly fetchPublic: FetchPublic
+  readonly fetchFromRecorder: FetchPublic
   readonly findSource: FindSource
   readonly process: Process
   readonly limits: IngestLimits
@@ -126,7 +127,11 @@ async function fetchAndStore(attempt: Attempt): Promise<StoredMedia> {
     const onFirstByte = () => move(attempt, 'firstByte')
     const source = await deps.findSource(turn, ingestion.url)
     await withTimeoutSignal(transferMs, signal, tooSlow, (within) =>
-      transfer(deps.fetchPublic, source, path, { signal: within, maxBytes, onFirstByte }),
+      transfer(source.isFresh ? deps.fetchFromRecorder : deps.fetchPublic, source, path, {
+        signal: within,
+        maxBytes,
+        onFirstByte,
+      }),
     ).catch((error: unknown) => {
       const isTooLarge =
         (error instanceof MediaError || error instanceof PublicFetchError) && error.code === 'media_too_large'

@@ -30,7 +30,7 @@ export async function examineRecorder(
     const reason = String((error as Error).message)
     const remedy = reason.includes('the key')
       ? 'Correct RECORDER_API_KEY'
-      : 'Start it, or correct RECORDER_URL'
+      : 'Start it, correct RECORDER_URL, or allow its private address in OUTBOUND_ALLOW'
     return { ok: false, detail: `${server}: ${reason}. ${remedy}` }
   }
 }

@@ -69,25 +69,25 @@ export function organizationMaintenance(deps: DeletionDeps): readonly Maintenanc
 }
 
 /**
- * Goes as far as it can with every organization that is being erased. They take turns, so one that is large, waits or fails does not hold up
+ * Goes as far as it can with every organization that is being erased, also with those that come meanwhile. They take turns, so one that is large, waits or fails does not hold up
  * the others.
  */
 async function eraseAll(deps: DeletionDeps, stopping: AbortSignal): Promise<void> {
-  let going = await erasedOrganizations(deps.sql)
-  let isFirst = true
-  while (going.length > 0 && !stopping.aborted) {
-    const next: string[] = []
+  const [seen, waiting] = [new Set<string>(), new Set<string>()]
+  while (!stopping.aborted) {
+    const going = (await erasedOrganizations(deps.sql)).filter((id) => !waiting.has(id))
+    if (going.length === 0) return
     for (const id of going) {
       if (stopping.aborted) return
       try {
-        if (isFirst) await removeFiles(deps, id)
-        if (await eraseSome(deps, id, stopping)) next.push(id)
+        if (!seen.has(id)) await removeFiles(deps, id)
+        seen.add(id)
+        if (!(await eraseSome(deps, id, stopping))) waiting.add(id)
       } catch (error) {
+        waiting.add(id)
         deps.log.error({ organizationId: id, err: error }, 'could not erase an organization yet')
       }
     }
-    going = next
-    isFirst = false
   }
 }
 

@@ -14,6 +14,7 @@ const timeZone = Type.String({
   description:
     'By whose days everything is counted: a name of the IANA time zone database, such as `Europe/Berlin`. After a change, what is there is ' +
     'counted again in the background.',
+  examples: ['Europe/Berlin'],
 })
 
 export const Organization = named(

@@ -30,6 +30,14 @@ export function lockUnsearched(tx: Tx, limit: number) {
     for no key update skip locked`
 }
 
+/** People whose words may be those of an earlier version: their domain is not ASCII. */
+export function listUnicodeDomains(tx: Tx, ids: readonly string[]) {
+  return tx<(Named & { readonly organizationId: string; readonly id: number })[]>`
+    select organization_id as "organizationId", id, first_name as "firstName", last_name as "lastName", email
+    from person
+    where id = any(${ids as string[]}::text[]::bigint[]) and email like '%xn--%'`
+}
+
 /** A condition on `person` that begins with `and`. Where the words are not computed yet, the name and the address are compared as they are. */
 export function fits(query: Query, organizationId: string, { samples, grams }: PersonSearch) {
   const mark = organizationId.slice(-6)

@@ -17,6 +17,9 @@ const [GROUP, CONSUMER] = ['ready', 'ready']
 /** A command with its subcommand, and its arguments. */
 type Trial = readonly [command: string, ...args: (string | number)[]]
 
+/** The service goes on without them. */
+const OPTIONAL = ['PING', 'INFO', 'XINFO GROUPS', 'XINFO CONSUMERS', 'XGROUP DELCONSUMER']
+
 /** `stream` is named as the streams that wake workers. */
 const trials = (stream: string): readonly Trial[] => [
   ['PING'],
@@ -45,11 +48,18 @@ const REFUSED_COMMAND = /\bNOPERM |unknown command|EXEC without MULTI/
 
 /**
  * @param database whose name begins the names of the streams
+ * @param what `needed`: without what the service does not miss
  * @throws NeedsOperator with the remedy, or the error of the connection
  */
-export async function assertRedisUsable(redis: Redis, database: string): Promise<void> {
+export async function assertRedisUsable(
+  redis: Redis,
+  database: string,
+  what: 'needed' | 'all' = 'all',
+): Promise<void> {
   await opened(redis)
-  const tried = trials(`${database}:actors:ready`)
+  const tried = trials(`${database}:actors:ready`).filter(
+    ([command]) => what === 'all' || !OPTIONAL.includes(command),
+  )
   const pipeline = redis.pipeline()
   for (const [command, ...args] of tried) {
     const [name = '', ...subcommand] = command.split(' ')

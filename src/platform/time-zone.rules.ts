@@ -9,11 +9,12 @@ export type DayOf = (time: number) => Day
 const DAY_MS = 86_400_000
 
 /**
- * Whether the name is one of the IANA time zone database, such as `Europe/Berlin`, or `UTC`. Offsets such as `+02:00` and POSIX names such
- * as `UTC+3`, whose sign means the opposite, are not.
+ * Whether the name is `UTC` or one of the IANA time zone database with an area, such as `Europe/Berlin`. Abbreviations such as `CET` are not,
+ * because PostgreSQL reads them as fixed offsets; nor are offsets such as `+02:00` and POSIX names such as `UTC+3`, whose sign means the opposite.
  */
 export function isTimeZone(name: string): boolean {
-  if (!/^[A-Za-z][A-Za-z0-9_+/-]{1,63}$/.test(name)) return false
+  if (name === 'UTC') return true
+  if (!/^[A-Za-z]+(?:\/[A-Za-z0-9_+-]+)+$/.test(name) || name.length > 64) return false
   try {
     new Intl.DateTimeFormat('en', { timeZone: name })
     return true

@@ -18,6 +18,7 @@ import { giveUpUpload, PROCESS_ATTEMPTS, uploadedHandlers } from '../media/uploa
 import { createMediaSource } from '../meetings/source.ts'
 import { recordingMessages } from '../messages/recording.ts'
 import { createFetchPublic, type FetchPublic } from '../platform/net/fetch-public.ts'
+import { createSystemResolve } from '../platform/net/resolve.ts'
 import { createTranscriber } from '../transcribe/create.ts'
 import { createRequestTranscription } from '../transcribe/requests.ts'
 import type { Transcriber } from '../transcribe/transcriber.ts'
@@ -28,6 +29,8 @@ import { INDEXING_ATTEMPTS, transcriptHandlers } from '../transcripts/indexing.t
 export interface RecordingTools {
   readonly summarizer?: Summarizer
   readonly fetchPublic?: FetchPublic
+  /** Its name is a setting of the operator, so it resolves as the machine does. */
+  readonly fetchFromRecorder?: FetchPublic
   readonly process?: Process
   readonly limits?: IngestLimits
   readonly transcriber?: Transcriber | null
@@ -52,6 +55,7 @@ export function recordingActor(
   {
     summarizer = createSummarizer(deps),
     fetchPublic = createFetchPublic({ policy: deps.outbound }),
+    fetchFromRecorder = createFetchPublic({ policy: deps.outbound, resolve: createSystemResolve() }),
     process = createRealProcess(deps),
     limits = INGEST_LIMITS,
     transcriber = createTranscriber(deps.config, findPrograms(deps.config), deps.requestWork),
@@ -70,7 +74,13 @@ export function recordingActor(
     turnTimeoutMsOf: { ingest_url: MAX_TURN_MS, process_upload: MAX_TURN_MS },
     handlers: {
       ...transcriptHandlers(summarizer),
-      ...ingestHandlers({ ...media, fetchPublic, limits, findSource: createMediaSource(deps) }),
+      ...ingestHandlers({
+        ...media,
+        fetchPublic,
+        fetchFromRecorder,
+        limits,
+        findSource: createMediaSource(deps),
+      }),
       ...uploadedHandlers(media),
       // Sent by older versions: a transcription has an actor of its own (`transcribe/actor.ts`).
       ...transcribeHandlers({ ...deps, transcriber }),

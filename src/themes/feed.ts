@@ -3,7 +3,6 @@ import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { MaintenanceTask, NewMessage } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import type { DataChange } from '../platform/db/data-change.ts'
-import type { Sql } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { toThemes } from './actor.ts'
 import { enqueueFindings, enqueueOutdated, waitingOrganizations } from './changes.store.ts'
@@ -19,10 +18,11 @@ const LINK_SECONDS = 600
 export function themeMaintenance({
   sql,
   notifier,
-}: Pick<Deps, 'sql' | 'notifier'>): readonly MaintenanceTask[] {
+  log,
+}: Pick<Deps, 'sql' | 'notifier' | 'log'>): readonly MaintenanceTask[] {
   return [
     { name: 'themes', everySeconds: EVERY_SECONDS, run: () => wakeThemes({ sql, notifier }, LINK_SECONDS) },
-    { name: 'theme_days', everySeconds: EVERY_SECONDS, run: () => countFormerDays(sql) },
+    { name: 'theme_days', everySeconds: EVERY_SECONDS, run: () => countFormerDays({ sql, log }) },
   ]
 }
 
@@ -45,12 +45,16 @@ export async function wakeThemes(
 }
 
 /** Counts the themes of organizations whose time zone changed by the days of the new one. */
-export async function countFormerDays(sql: Sql): Promise<void> {
+export async function countFormerDays({ sql, log }: Pick<Deps, 'sql' | 'log'>): Promise<void> {
   for (const { organizationId, timeZone } of await formerTimeZones(sql, ORGANIZATIONS))
-    await transaction(sql, async (tx) => {
-      await lockProgress(tx, organizationId)
-      await countDays(tx, organizationId, timeZone)
-    })
+    try {
+      await transaction(sql, async (tx) => {
+        await lockProgress(tx, organizationId)
+        await countDays(tx, organizationId, timeZone)
+      })
+    } catch (error) {
+      log.error({ organizationId, err: error }, 'could not count themes by the days of another time zone yet')
+    }
 }
 
 /** Puts findings into the queue that were there before themes. */

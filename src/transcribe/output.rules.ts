@@ -193,6 +193,7 @@ function parseCues(lines: readonly string[]): readonly Segment[] {
   let isRemark = false
   let text: string[] = []
   for (const [index, line] of lines.entries()) {
+    const isBehindBlank = (lines[index - 1] ?? '').trim() === ''
     const times = isRemark ? null : (cueTimes(line) ?? (isOtherTimes(line) ? UNKNOWN : null))
     if (times !== null) {
       if (isIdentifier(text)) text.pop()
@@ -202,8 +203,8 @@ function parseCues(lines: readonly string[]): readonly Segment[] {
       isRemark = false
       text.push('')
     } else {
-      isRemark ||= REMARK.test(line) && (lines[index - 1] ?? '').trim() === ''
-      if (!isRemark && !isLogLine(line)) text.push(line)
+      isRemark ||= REMARK.test(line) && isBehindBlank
+      if (!isRemark && !(isLogLine(line) && isLogAt(lines, index))) text.push(line)
     }
   }
   return withoutRolling(withoutEnd(cues)).flatMap(({ times: [startSec, endSec], lines }) =>
@@ -211,12 +212,16 @@ function parseCues(lines: readonly string[]): readonly Segment[] {
   )
 }
 
-/** The text of the last cue ends with a blank line, as the formats say, unless a cue before it goes on behind one. */
+/** Whether a line that looks like one of a log may be one: behind a blank line, or where its block ends. */
+const isLogAt = (lines: readonly string[], index: number): boolean =>
+  [lines[index - 1], lines[index + 1]].some((line) => (line ?? '').trim() === '' || isLogLine(line ?? ''))
+
+/** The text of the last cue ends with a blank line, as the formats say, unless it is the only one or one before it goes on behind one. */
 function withoutEnd(cues: readonly Cue[]): readonly Cue[] {
   const last = cues.at(-1)
   const others = cues.slice(0, -1)
   const goesOn = ({ lines }: Cue) => lines.slice(endOfText(lines)).some((line) => line !== '')
-  if (last === undefined || others.some(goesOn)) return cues
+  if (last === undefined || others.length === 0 || others.some(goesOn)) return cues
   return [...others, { ...last, lines: last.lines.slice(0, endOfText(last.lines)) }]
 }
 

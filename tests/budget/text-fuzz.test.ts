@@ -123,7 +123,12 @@ import { refusalOf } from '../../src/platform/net/openai-refusal.rules.ts'
 import { createOutboundPolicy, isPublicAddress } from '../../src/platform/net/outbound-url.ts'
 import { retryAfterMs, retryAfterSeconds } from '../../src/platform/net/retry-after.rules.ts'
 import { contentDisposition } from '../../src/platform/storage/disposition.ts'
-import { composed, normalFormOf, withoutAccents } from '../../src/platform/text/normal-form.rules.ts'
+import {
+  composed,
+  normalFormOf,
+  streamSafe,
+  withoutAccents,
+} from '../../src/platform/text/normal-form.rules.ts'
 import { piecesOf as piecesOfText } from '../../src/platform/text/pieces.rules.ts'
 import { nameWords, signsOf, wantedOf, wordsOf as wordsOfText } from '../../src/platform/text/words.rules.ts'
 import { isEmail, isEmailAddress } from '../../src/platform/validation/email-address.ts'
@@ -484,7 +489,11 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     },
   },
   'feedback/row-import/dialect.rules.ts': {
-    dialectOf: { length: 64 * 1024, starts: ['', 'sep=', '"'], read: (text) => dialectOfCsv(text, null) },
+    dialectOf: {
+      length: 64 * 1024,
+      starts: ['', 'sep=', 'sep=\t', 'sep= ', '"'],
+      read: (text) => dialectOfCsv(text, null),
+    },
     guessDelimiter: { length: 64 * 1024, read: guessDelimiter },
     namedColumns: { length: 64 * 1024, read: (text) => namedColumns(text.split(',')) },
   },
@@ -857,6 +866,7 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   },
   'platform/text/normal-form.rules.ts': {
     composed: { length: HEADER, read: composed },
+    streamSafe: { length: EVENT, read: streamSafe },
     normalFormOf: {
       length: MAX_PASSAGE,
       starts: ['', 'a', '請', '한', 'ᄒ', 'é'],

@@ -166,7 +166,7 @@ describe('counts', () => {
     const zone = async (timeZone: string) => {
       expect((await tenant.key.patch('/v3/rest/organization', { timeZone })).body.timeZone).toBe(timeZone)
       const { complete } = await counts(ada, 'metric=sessions&by=day')
-      await recountAll(server.database.sql, new AbortController().signal)
+      await recountAll(server.deps, new AbortController().signal)
       return complete
     }
     expect(await zone('Asia/Tokyo')).toBe(false)

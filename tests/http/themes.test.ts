@@ -107,7 +107,7 @@ describe('reading', () => {
     await settle(tenant)
     expect(await days()).toEqual([{ day: '2026-11-02', count: 4 }])
     await client.patch('/v3/rest/organization', { timeZone: 'Pacific/Kiritimati' })
-    await countFormerDays(sql)
+    await countFormerDays(server.deps)
     expect(await days()).toEqual([{ day: '2026-11-03', count: 4 }])
     expect(await listOf(client, '?since=2026-11-02T13:00:00Z&until=2026-11-03T13:00:00Z')).toMatchObject([
       { id: themes[0].id, count: 4 },
@@ -117,7 +117,7 @@ describe('reading', () => {
     await settle(tenant)
     expect(await days()).toEqual([{ day: '2026-11-05', count: 4 }])
     await client.patch('/v3/rest/organization', { timeZone: 'Pacific/Niue' })
-    await countFormerDays(sql)
+    await countFormerDays(server.deps)
     expect(await days()).toEqual([{ day: '2026-11-04', count: 4 }])
     expect(await disagreements(sql, organizationId)).toEqual([])
   })

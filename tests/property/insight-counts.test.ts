@@ -13,6 +13,7 @@ import { recountAll } from '../../src/insight/counts/recount.ts'
 import { runDataChange } from '../../src/platform/db/data-change.ts'
 import { connect, type Sql, type Tx } from '../../src/platform/db/pool.ts'
 import { newId } from '../../src/platform/ids.ts'
+import { createLog, type Log } from '../../src/platform/observability/log.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 const WRITERS = 4
@@ -24,6 +25,7 @@ const NEVER = new AbortController().signal
 
 let database: TestDatabase
 let sql: Sql
+let deps: { readonly sql: Sql; readonly log: Log }
 const organizationId = newId()
 const users = [newId(), newId()]
 const applications = [newId(), newId()]
@@ -37,6 +39,7 @@ const moment = () =>
 beforeAll(async () => {
   database = await createTestDatabase()
   sql = connect({ url: database.url }, { max: 8, applicationName: 'counts-test' })
+  deps = { sql, log: createLog('silent', 'test') }
   await sql`insert into organization (id, name) values (${organizationId}, 'Counted')`
   for (const id of users)
     await sql`insert into app_user (id, email, name) values (${id}, ${`${id}@example.com`}, 'U')`
@@ -334,7 +337,7 @@ describe('counts', () => {
         for (let n = 0; n < 10; n++) await write()
       })
       const isCounted = async () => (await sql`select from day_recount`).length === 0
-      while (!(await isCounted())) await recountAll(sql, NEVER, 7)
+      while (!(await isCounted())) await recountAll(deps, NEVER, 7)
       await compare()
       await Promise.all(writers)
       for (let again = 0; again < 5; again++) await compare()
@@ -355,11 +358,11 @@ describe('counts', () => {
     await begun.promise
     await sql`update organization set time_zone = 'Europe/Berlin' where id = ${organizationId}`
     timeZone = 'Europe/Berlin'
-    await recountAll(sql, NEVER)
+    await recountAll(deps, NEVER)
     expect(await sql`select from day_recount`).toHaveLength(1)
     commit.resolve()
     await writing
-    await recountAll(sql, NEVER)
+    await recountAll(deps, NEVER)
     expect(await sql`select from day_recount`).toHaveLength(0)
     const [row] = await sql`select counted_day::text as day from feedback_record where external_id = ${late}`
     expect(row?.day).toBe('2026-02-01')

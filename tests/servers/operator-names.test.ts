@@ -13,7 +13,8 @@ import { createVisitor } from '../support/visitor.ts'
 /** The machine knows its own name without DNS. */
 const NAME = hostname().toLowerCase()
 const addresses = await lookup(NAME, { all: true }).catch(() => [])
-const isKnown = addresses.length > 0
+// The policy refuses names that end so.
+const isKnown = addresses.length > 0 && !/\.(?:local|internal)$/.test(NAME)
 const ALLOW = addresses.map(({ address, family }) => `${address}/${family === 4 ? 32 : 128}`)
 
 let dns: DnsServer

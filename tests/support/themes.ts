@@ -178,16 +178,17 @@ export async function disagreements(sql: Sql, organizationId: string): Promise<r
       if ((count as number) > (terms.get(term) ?? 0)) wrong.push(`${theme.id} counts ${term} too often`)
   }
   const days = await sql`
-    (
-      select theme_id, day::text, channel, count, negative from theme_day where organization_id = ${organizationId}
-      except
-      select i.theme_id, (i.occurred_at at time zone p.time_zone)::date::text, i.channel, count(*)::int,
-        (count(*) filter (where i.rating = 'negative'))::int
+    with counted as (
+      select theme_id, day, channel, count, negative, positive from theme_day where organization_id = ${organizationId}
+    ), said as (
+      select i.theme_id, (i.occurred_at at time zone p.time_zone)::date as day, i.channel, count(*)::int,
+        (count(*) filter (where i.rating = 'negative'))::int, (count(*) filter (where i.rating = 'positive'))::int
       from theme_item i
       join theme_progress p on p.organization_id = i.organization_id
       where i.organization_id = ${organizationId} and i.theme_id is not null
       group by 1, 2, 3
-    )`
+    )
+    select theme_id, day::text from ((table counted except table said) union (table said except table counted)) as d`
   for (const { theme_id, day } of days) wrong.push(`${theme_id} has another count on ${day} than items`)
   const [totals] = await sql`
     select (select items from theme_progress where organization_id = ${organizationId}) as items,

@@ -7,7 +7,6 @@ const ZONES = [
   'UTC',
   'Europe/Berlin',
   'Asia/Kathmandu',
-  'America/St_Johns',
   'Pacific/Apia',
   'Pacific/Niue',
   'America/Sao_Paulo',
@@ -15,14 +14,21 @@ const ZONES = [
 ]
 
 describe('a time zone', () => {
-  test.each(['UTC', 'Europe/Berlin', 'America/Argentina/Buenos_Aires', 'Etc/GMT+3', 'GMT'])(
-    '%s is known',
-    (name) => expect(isTimeZone(name)).toBe(true),
+  test.each(['UTC', 'Europe/Berlin', 'America/Argentina/Buenos_Aires', 'Etc/GMT+3'])('%s is known', (name) =>
+    expect(isTimeZone(name)).toBe(true),
   )
-  test.each(['', 'Mars/Olympus', '+02:00', 'UTC+3', 'Europe/Berlin; drop table', 'Europe', '../etc/passwd'])(
-    '%j is not',
-    (name) => expect(isTimeZone(name)).toBe(false),
-  )
+  test.each([
+    '',
+    'CET',
+    'EST5EDT',
+    'GMT',
+    'Mars/Olympus',
+    '+02:00',
+    'UTC+3',
+    'Europe/Berlin; drop table',
+    'Europe',
+    '../etc/passwd',
+  ])('%j is not', (name) => expect(isTimeZone(name)).toBe(false))
 })
 
 test.each([

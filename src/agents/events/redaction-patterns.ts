@@ -40,7 +40,7 @@ export function formsOf(text: string, spend: Spend): Forms {
   let other: NormalForm | undefined
   const form = (fold?: (cluster: string) => string) => {
     spend(text.length)
-    return normalFormOf(text, fold)
+    return normalFormOf(text, fold, spend)
   }
   return {
     text,

@@ -16,10 +16,10 @@ const CONTENT =
   /\b(?:comments?|feedback|messages?|text|description|answers?|reviews?|body|verbatim|suggestions?|quote|question|subject|kommentar|nachricht)\b|комментари|сообщени|отзыв|コメント|メッセージ|感想|评论|評論|留言|反馈|의견|댓글/
 /** Names of columns whose days or numbers are times. */
 const TIME =
-  /\b(?:time|timestamp|date|datum|day|created|updated|submitted|received|sent|at|fecha|data|zeit|zeitpunkt|tarih|ngay)\b|дата|время|час|створено|создан|ημερομηνια|日時|日付|日期|时间|時間|時刻|時点|(?:登録|作成|回答|受付|投稿|送信|提交|创建|建立|更新|発生)(?:日|于|於|时|時)?|날짜|일시|시간|등록일|작성일|תאריך|تاريخ|وقت|تاریخ|زمان|दिनांक|तारीख|समय|วันที่|เวลา/
+  /\b(?:time|timestamp|date|datum|day|created|updated|submitted|received|sent|at|fecha|zeit|zeitpunkt|tarih|ngay)\b|(?<!\p{L})(?:дата|время|час|створено|создан[оа]?)(?!\p{L})|ημερομηνια|日時|日付|日期|时间|時間|時刻|時点|(?:登録|作成|回答|受付|投稿|送信|提交|创建|建立|更新|発生)(?:日|于|於|时|時)?|날짜|일시|시간|등록일|작성일|תאריך|تاريخ|وقت|تاریخ|زمان|दिनांक|तारीख|समय|วันที่|เวลา/u
 /** Names of columns that have times and are hardly anything else, whatever their values are. */
 const SURELY_TIME =
-  /^(?:(?:created|updated|submitted|received|sent)(?: (?:at|on|date|time))?|(?:date|time|timestamp|datum|fecha)(?: .*)?|.* (?:date|time|timestamp|datum))$|дата|ημερομηνια|日時|日付|日期|时间|時間|時刻|날짜|일시|등록일|작성일|תאריך|تاريخ|تاریخ|दिनांक|तारीख|วันที่/
+  /^(?:(?:created|updated|submitted|received|sent)(?: (?:at|on|date|time))?|(?:date|time|timestamp|datum|fecha)(?: .*)?|.* (?:date|time|timestamp|datum))$|(?<!\p{L})дата(?!\p{L})|ημερομηνια|日時|日付|日期|时间|時間|時刻|날짜|일시|등록일|작성일|תאריך|تاريخ|تاریخ|दिनांक|तारीख|วันที่/u
 /** Days in such columns are about people. */
 const BIRTH = /\b(?:birth|born|geburt|geburtsdatum)|рождени|народження|生年|誕生|出生|生日|생년|생일/
 /** Signs of scripts that are written without spaces. */

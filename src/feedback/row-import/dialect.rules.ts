@@ -10,12 +10,21 @@ export interface Dialect {
   readonly skippedBytes: number
 }
 
-/** The line that names the delimiter. A program that wrote the file again has put it in quotes, and delimiters behind it. */
-const SEP = /^("?) ?sep=([^"\r\n])\1[ \t]*\2*[ \t]*(?:\r\n|\r|\n)/i
+/**
+ * The line that names the delimiter. A program that wrote the file again has put it in quotes, and delimiters behind it. What is behind it is
+ * judged apart, because blanks and tabs may be delimiters.
+ */
+const SEP = /^("?) ?sep=([^"\r\n])\1([^\r\n]*)(?:\r\n|\r|\n)/i
+
+function sepLine(head: string): { readonly line: string; readonly named: string | null } {
+  const [line = '', , named = '', rest = ''] = SEP.exec(head) ?? []
+  const isSep = line !== '' && [...rest].every((one) => one === ' ' || one === '\t' || one === named)
+  return isSep ? { line, named } : { line: '', named: null }
+}
 
 /** `head`: the beginning of the file, without a byte order mark. `given`: a delimiter that is known. */
 export function dialectOf(head: string, given: string | null): Dialect {
-  const [line = '', , named] = SEP.exec(head) ?? []
+  const { line, named } = sepLine(head)
   const rest = head.slice(line.length)
   return {
     delimiter: given ?? named ?? guessDelimiter(rest),

@@ -218,9 +218,12 @@ function hidden(
   const { metric, channel } = request
   if (metric === 'sessions' || metric === 'feedback' || (channel !== undefined && channel !== 'recording'))
     return tx``
+  // By the day under which the row is counted, also while rows move to other days. The moments are for the index.
   const inDays = (moment: Fragment) => tx`
-    and ${moment} >= ${days.from}::text::date::timestamp at time zone ${days.timeZone}::text
-    and ${moment} < ${days.to}::text::date::timestamp at time zone ${days.timeZone}::text`
+    and day_of(r.counted_day, ${moment}) >= ${days.from}::text::date
+    and day_of(r.counted_day, ${moment}) < ${days.to}::text::date
+    and ${moment} >= (${days.from}::text::date - 2)::timestamp at time zone 'UTC'
+    and ${moment} < (${days.to}::text::date + 2)::timestamp at time zone 'UTC'`
   if (metric === 'recordings') {
     const began = tx`coalesce(r.started_at, r.created_at)`
     return tx`

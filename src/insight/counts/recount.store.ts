@@ -24,20 +24,25 @@ export interface Recount {
   readonly part: number
   /** Time and id of the last row of the table that was looked at; null: none yet. */
   readonly position: readonly [time: string, id: string] | null
+  /** The change was more than ten minutes ago. */
+  readonly isOld: boolean
 }
 
 /** Locks it until the transaction ends. @returns null if nothing is left, or another process works on it */
 export async function lockRecount(tx: Tx, organizationId: string): Promise<Recount | null> {
   const [row] = await tx<Recount[]>`
-    select waits_for as "waitsFor", part::int, position
+    select waits_for as "waitsFor", part::int, position, changed_at < clock_timestamp() - interval '10 minutes' as "isOld"
     from day_recount
     where organization_id = ${organizationId}
     for update skip locked`
   return row ?? null
 }
 
-export async function saveRecount(tx: Tx, organizationId: string, recount: Recount): Promise<void> {
-  const { waitsFor, part, position } = recount
+export async function saveRecount(
+  tx: Tx,
+  organizationId: string,
+  { waitsFor, part, position }: Omit<Recount, 'isOld'>,
+): Promise<void> {
   if (part >= TABLES.length) await tx`delete from day_recount where organization_id = ${organizationId}`
   else
     await tx`
@@ -50,7 +55,7 @@ export async function saveRecount(tx: Tx, organizationId: string, recount: Recou
 export async function moveRows(
   tx: Tx,
   organizationId: string,
-  { part, position }: Recount,
+  { part, position }: Pick<Recount, 'part' | 'position'>,
   limit: number,
 ): Promise<Recount['position']> {
   const { table, time } = TABLES[part] ?? TABLES[0]
@@ -67,13 +72,19 @@ export async function moveRows(
       where t.organization_id = ${organizationId} ${behind}
       order by t.${tx(time)}, t.id
       limit ${limit}
+    ), locked as (
+      -- A row that moves in time while it is awaited does not move the position.
+      select t.id
+      from ${tx(table)} t
+      where t.organization_id = ${organizationId} and t.id in (select p.id from page p)
+      order by t.id
       for no key update
     ), moved as (
       update ${tx(table)} t
       set counted_day = counted_day(t.organization_id, ${said})
-      from page p
+      from locked l
       where t.organization_id = ${organizationId}
-        and t.id = p.id
+        and t.id = l.id
         and t.counted_day is distinct from counted_day(t.organization_id, ${said})
     )
     select p.time::text as time, p.id::text as id, (count(*) over ())::int as count

@@ -44,8 +44,8 @@ export interface RequestWork {
   close(): void
 }
 
-/** The limit of one request. 100 redaction patterns over 2 MiB take 210 million units. */
-const MAX_UNITS = 400_000_000
+/** The limit of one request. 100 redaction patterns over 2 MiB take 210 million units, and 700 million where every second letter has an accent. */
+const MAX_UNITS = 1_000_000_000
 
 /** Counts up to `maxUnits`, then throws the error of `excess`. */
 export function meter(maxUnits: number, excess: () => Error): Spend {

@@ -134,7 +134,7 @@ async function step(sql: Sql, change: DataChange | ComputedChange, as: Runner): 
     if (keys.length > 0) await changeRows(tx, keys)
     // Rows may have come between the known ones, or gone.
     const last = keys.length < rowsPerStep ? known.at(-1) : keys.at(-1)
-    return { rows: keys.length, last, isLast: known.length < rowsPerStep }
+    return { rows: keys.length, last, isLast: known.length < rowsPerStep && keys.length < rowsPerStep }
   })
 }
 

@@ -30,6 +30,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
 /** The error with its remedy, if there is one. */
 export function withRemedy(error: unknown): unknown {
   const code = errorCode(error instanceof AggregateError ? error.errors[0] : error) ?? ''
-  const remedy = Object.hasOwn(REMEDIES, code) ? REMEDIES[code] : undefined
+  // A missing certificate has the same code as a missing socket.
+  const isFile = code === 'ENOENT' && (error as { syscall?: string }).syscall !== 'connect'
+  const remedy = Object.hasOwn(REMEDIES, code) && !isFile ? REMEDIES[code] : undefined
   return remedy === undefined ? error : new NeedsOperator(remedy, { cause: error })
 }

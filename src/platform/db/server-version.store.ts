@@ -28,7 +28,7 @@ export async function assertServerWritable(sql: Query): Promise<void> {
  */
 export async function assertServerStores(sql: Sql): Promise<void> {
   await transaction(sql, async (tx) => {
-    await tx`select set_config('work_mem', '64kB', true)`
+    await tx`select set_config('work_mem', '64kB', true), set_config('temp_tablespaces', '', true)`
     await tx`
       with large as materialized (select repeat('x', 8000) as text from generate_series(1, 128))
       select count(text) from large`
@@ -42,6 +42,8 @@ export async function tablesWithoutRights(sql: Query): Promise<number> {
     select count(*)::int as count
     from pg_class
     where relnamespace = (select relnamespace from pg_class where oid = to_regclass('schema_migration'))
+      -- Others of the schema are of other programs, such as PostGIS.
+      and relowner = (select relowner from pg_class where oid = to_regclass('schema_migration'))
       and relkind in ('r', 'p')
       and not (
         has_table_privilege(oid, 'select') and has_table_privilege(oid, 'insert')

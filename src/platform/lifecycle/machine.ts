@@ -29,10 +29,13 @@ export function readMachine(root = '/'): Machine {
 function groupFolders(list: string): readonly string[] {
   return list.split('\n').flatMap((line) => {
     const [, controllers, path] = /^\d+:([^:]*):(\/.*)$/.exec(line) ?? []
-    if (controllers === undefined || path === undefined || path.includes('..')) return []
+    if (controllers === undefined || path === undefined) return []
     const mounts =
       controllers === '' ? [GROUPS] : [controllers, ...controllers.split(',')].map((one) => join(GROUPS, one))
-    return mounts.flatMap((mount) => withAncestors(path).map((one) => join(mount, one)))
+    // A path with `..` is outside of what the process sees, so the mount itself is its group.
+    return mounts.flatMap((mount) =>
+      withAncestors(path.includes('..') ? '/' : path).map((one) => join(mount, one)),
+    )
   })
 }
 

@@ -97,13 +97,13 @@ export async function reachOpenAi({ url, apiKey }: OpenAiServer, timeoutMs: numb
 /** What an operator does about an error of `reachOpenAi`. `settings`: what the names of the variables begin with. */
 export function openAiRemedy(error: unknown, settings: string): string {
   const status = error instanceof OpenAiError ? error.status : null
-  if (status === 401 || status === 403) return `Correct ${settings}_API_KEY`
+  if (status === 401) return `Correct ${settings}_API_KEY`
   if (status === 402 || status === 429) return 'Raise its quota, or wait'
   return `Start it, or correct ${settings}_URL`
 }
 
-/** A wrong key, a spent quota, too many requests. */
-const REFUSED: ReadonlySet<number> = new Set([401, 402, 403, 429])
+/** A wrong key, a spent quota, too many requests. A key that may not list models (403) may transcribe all the same. */
+const REFUSED: ReadonlySet<number> = new Set([401, 402, 429])
 
 const baseOf = (url: string): string => trimEndOf(url, '/').replace(/\/v1$/, '')
 

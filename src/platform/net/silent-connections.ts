@@ -13,7 +13,7 @@ const LOOK_EVERY_MS = 100
 /** With more descriptors, other limits come first. */
 const MAX_LIMIT = 65_536
 /** Below this share of free descriptors, the most silent connections are closed until there is that share. */
-const [LEAST_FREE, WANTED_FREE] = [0.25, 0.5]
+const [LEAST_FREE, WANTED_FREE] = [0.1, 0.15]
 /** A connection that had data more recently is never closed. */
 const SILENT_MS = 200
 const WARN_EVERY_MS = 60_000
@@ -83,7 +83,7 @@ function openSystem() {
         const list = new DataView(new ArrayBuffer(limit * POLL.bytes))
         for (let descriptor = 0; descriptor < limit; descriptor++)
           list.setInt32(descriptor * POLL.bytes, descriptor, true)
-        symbols.poll(new Uint8Array(list.buffer), limit, 0)
+        if (symbols.poll(new Uint8Array(list.buffer), limit, 0) < 0) return []
         const isOpen = (descriptor: number) =>
           (list.getInt16(descriptor * POLL.bytes + POLL.result, true) & POLLNVAL) === 0
         return Array.from({ length: limit }, (_, descriptor) => descriptor).filter(isOpen)

@@ -119,7 +119,8 @@ function createParts({ sql, redis, storage, clock, log, parts = [] }: HealthDeps
   const { database } = sql.options
   return {
     database: part('database', withoutWrites, assertStores),
-    redis: redis === null ? null : part('redis', withoutRedis, () => assertRedisUsable(redis, database)),
+    redis:
+      redis === null ? null : part('redis', withoutRedis, () => assertRedisUsable(redis, database, 'needed')),
     storage: part('storage', withoutStorage, assertWritable),
     others: parts.map(({ name, effect, ask }) => part(name, effect, ask)),
   }

@@ -1,14 +1,13 @@
 /** Whether media can be stored, for `earshot doctor`: stores, reads and deletes one object. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { createStorage } from './create.ts'
 import { withRemedy } from './s3-remedy.ts'
-import { orReason } from './s3-until.ts'
 import type { ObjectStore } from './storage.ts'
 
 const CONTENT = 'written by earshot doctor'
+const DELETE_MS = 5_000
 
 /** @throws NeedsOperator with the remedy, another Error of the store, or the reason of the signal */
 export async function examineStorage(
@@ -17,8 +16,11 @@ export async function examineStorage(
 ): Promise<{ readonly ok: boolean; readonly detail: string }> {
   const storage = createStorage(config)
   try {
-    await orReason(signal, () => storage.assertWritable(signal))
-    await tryObject(storage, signal)
+    const work = (async () => {
+      await storage.assertWritable(signal)
+      await tryObject(storage, join(config.dataDir, 'tmp'), signal)
+    })()
+    await Promise.race([work, ended(signal)])
   } finally {
     storage.close()
   }
@@ -26,9 +28,17 @@ export async function examineStorage(
   return { ok: true, detail: s3 === null ? `folder ${dataDir}` : `bucket ${s3.bucket}` }
 }
 
-async function tryObject(storage: ObjectStore, signal: AbortSignal): Promise<void> {
+/** @throws the reason of the signal */
+function ended(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+}
+
+async function tryObject(storage: ObjectStore, parent: string, signal: AbortSignal): Promise<void> {
   const key = `doctor/${crypto.randomUUID()}`
-  const folder = await mkdtemp(join(tmpdir(), 'earshot-doctor-'))
+  await mkdir(parent, { recursive: true, mode: 0o700 })
+  const folder = await mkdtemp(join(parent, 'doctor-'))
   const file = join(folder, 'object')
   try {
     await writeFile(file, CONTENT)
@@ -40,7 +50,10 @@ async function tryObject(storage: ObjectStore, signal: AbortSignal): Promise<voi
       const read = await new Response(stream).text()
       if (read !== CONTENT) throw new Error('the object store returns other bytes than were stored')
     } finally {
-      await storage.delete([key], signal).catch((error) => Promise.reject(withRemedy(error, 'DeleteObject')))
+      // Also after the signal.
+      await storage
+        .delete([key], AbortSignal.timeout(DELETE_MS))
+        .catch((error) => Promise.reject(withRemedy(error, 'DeleteObject')))
     }
   } finally {
     await rm(folder, { recursive: true, force: true })

@@ -9,8 +9,12 @@ import type { S3Client } from '@aws-sdk/client-s3'
 import { statusOf } from './s3-errors.ts'
 import { until } from './s3-until.ts'
 
-/** The server does not permit it, or has no versions. */
-const REFUSED = new Set([403, 405, 501])
+/**
+ * The server does not permit it, or has no versions. A version under retention is refused with 403 by AWS and with 400 by MinIO. What may
+ * succeed later is none of it.
+ */
+const isRefusal = (status: number): boolean =>
+  (status >= 400 && status < 500 && status !== 408 && status !== 429) || status === 501
 
 interface Place {
   readonly Bucket: string
@@ -66,7 +70,7 @@ async function orRefused<T>(sent: Promise<T>): Promise<T | null> {
   try {
     return await sent
   } catch (error) {
-    if (REFUSED.has(statusOf(error) ?? 0)) return null
+    if (isRefusal(statusOf(error) ?? 0)) return null
     throw error
   }
 }

@@ -5,12 +5,12 @@
 import { constants } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { S3Client } from '@aws-sdk/client-s3'
+import type { AbortMultipartUploadCommand, S3Client } from '@aws-sdk/client-s3'
 import type { S3Config } from '../../config.ts'
 import { NeedsOperator } from '../errors.ts'
 import { isErrno } from './folder-files.ts'
 import { digestOf } from './s3-checksum.ts'
-import { isNamed } from './s3-errors.ts'
+import { isNamed, statusOf } from './s3-errors.ts'
 import { SPOOL_FULL, withRemedy } from './s3-remedy.ts'
 import { until } from './s3-until.ts'
 
@@ -52,6 +52,8 @@ async function nearest(folder: string): Promise<string> {
   }
   throw new Error(`${folder} is not a folder. Move it away, or change DATA_DIR`)
 }
+
+const ABORT_MS = 5_000
 
 /** No object has such a name. */
 const NO_OBJECT = '.ready'
@@ -96,10 +98,19 @@ export async function assertBucketStores(
       const part = new sdk.UploadPartCommand({ ...upload, PartNumber: 1, ...bytes })
       await client.send(part, until(signal))
     } finally {
-      // Best effort, also after the signal. The bucket's rule for incomplete uploads removes what is left.
-      await client.send(new sdk.AbortMultipartUploadCommand(upload)).catch(() => {})
+      await abort(client, new sdk.AbortMultipartUploadCommand(upload))
     }
   } catch (error) {
-    throw withRemedy(error, 'PutObject')
+    throw error instanceof NeedsOperator ? error : withRemedy(error, 'PutObject')
+  }
+}
+
+/** Also after the signal. What a server that is slow leaves is removed by the bucket's rule for incomplete uploads; what it refuses is said. */
+async function abort(client: S3Client, command: AbortMultipartUploadCommand): Promise<void> {
+  try {
+    await client.send(command, until(AbortSignal.timeout(ABORT_MS)))
+  } catch (error) {
+    const status = statusOf(error)
+    if (status === 401 || status === 403) throw withRemedy(error, 'AbortMultipartUpload')
   }
 }

@@ -5,8 +5,9 @@
  */
 
 /** Characters that belong to the one before: marks, those of half-width kana, and what is not seen. */
-export const MARKS = String.raw`[\p{M}\p{Cf}ﾞﾟ]{0,20}`
-const UNSEEN = /\p{Cf}|\u034f|[\ufe00-\ufe0f]/gu
+export const MARKS = String.raw`[\p{M}\p{Cf}\p{DI}ﾞﾟ]{0,20}`
+/** Format characters and those that are not shown (Default_Ignorable_Code_Point), such as joiners, fillers and variation selectors. */
+const UNSEEN = /[\p{Cf}\p{DI}]/gu
 
 const LONG_RUN = /\p{M}{30}(?=\p{M})/gu
 
@@ -68,6 +69,9 @@ const isPlain = (code: number): boolean =>
   (code >= 0x3041 && code <= 0x3096) ||
   (code >= 0x30a1 && code <= 0x30fa)
 
+/** Units of work (`spend`) of making the form of a text: for each of its UTF-16 code units, where it is another text, and where it is not. */
+const [OTHER_UNITS, SAME_UNITS] = [90, 10]
+
 /** A text in normal form that knows where its characters stand in the text that it was made from. */
 export interface NormalForm {
   readonly text: string
@@ -75,9 +79,20 @@ export interface NormalForm {
   placeOf(start: number, end: number): { readonly start: number; readonly end: number }
 }
 
-/** @param fold changes each cluster further, such as `withoutAccents` */
-export function normalFormOf(given: string, fold: (cluster: string) => string = (text) => text): NormalForm {
-  if (ASCII.test(given)) return { text: given, placeOf: (start, end) => ({ start, end }) }
+/**
+ * @param fold changes each cluster further, such as `withoutAccents`
+ * @param spend counts the work before it is done
+ */
+export function normalFormOf(
+  given: string,
+  fold: (cluster: string) => string = (text) => text,
+  spend: (units: number) => void = () => {},
+): NormalForm {
+  const same: NormalForm = { text: given, placeOf: (start, end) => ({ start, end }) }
+  if (ASCII.test(given)) return same
+  spend(given.length * SAME_UNITS)
+  if (fold(composed(given)) === given) return same
+  spend(given.length * OTHER_UNITS)
   const starts: number[] = []
   const ends: number[] = []
   let text = ''

@@ -18,7 +18,8 @@ export type Tokenize = (text: string) => readonly number[]
 export function createTokenizer(vocabulary: Vocabulary): Tokenize {
   const beginnings = beginningsOf(vocabulary)
   const scores = Float64Array.from(vocabulary, ([, score]) => score)
-  return (text) => bestSplit(SPACE + streamSafe(text).normalize('NFKC').replaceAll(' ', SPACE), beginnings, scores)
+  return (text) =>
+    bestSplit(SPACE + streamSafe(text).normalize('NFKC').replaceAll(' ', SPACE), beginnings, scores)
 }
 
 /**

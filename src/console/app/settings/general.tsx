@@ -16,7 +16,9 @@ const SWITCHES: readonly (readonly [Switch, string, string])[] = [
 
 /** Names of the IANA time zone database that the browser knows, with the one that is set. */
 const timeZonesWith = (chosen: string): readonly string[] =>
-  [...new Set(['UTC', chosen, ...Intl.supportedValuesOf('timeZone')])].toSorted()
+  [
+    ...new Set(['UTC', chosen, ...Intl.supportedValuesOf('timeZone').filter((name) => name.includes('/'))]),
+  ].toSorted()
 
 export function General() {
   const [changed, setChanged] = useState<Schemas['Organization'] | null>(null)
