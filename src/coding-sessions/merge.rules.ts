@@ -17,7 +17,7 @@ import {
 } from './event.rules.ts'
 import { eventIdOf, hashOf } from './event-id.rules.ts'
 import { Occurrences, remember } from './occurrences.rules.ts'
-import { closed, isCopyOf, join, type OpenEvent, unitsOf } from './open-event.rules.ts'
+import { addBounded, closed, isCopyOf, join, type OpenEvent, unitsOf } from './open-event.rules.ts'
 import { Prompts } from './prompts.rules.ts'
 import { type Ancestry, Threads } from './threads.rules.ts'
 import { Totals } from './totals.rules.ts'
@@ -229,8 +229,7 @@ export class Merger {
     if (fact.identity === null) return false
     if (this.#copies.has(fact.identity)) return true
     if (!isCopyOf(fact, this.#lastUser)) return false
-    this.#copies.add(fact.identity)
-    if (this.#copies.size > MAX_OPEN) this.#copies.delete(this.#copies.values().next().value as string)
+    addBounded(this.#copies, fact.identity, MAX_OPEN)
     return true
   }
 
@@ -267,15 +266,9 @@ export class Merger {
   }
 
   /** The id of earlier versions, which named tokens by their number. Sessions that are stored still have it. */
-  #formerUsage(
-    event: EventFact,
-    total: Usage,
-    responseId: string | undefined,
-    isInherited: boolean,
-  ): string | null {
-    const named =
-      responseId === undefined ? `total ${Object.values(total).join(' ')}` : `response ${responseId}`
-    const record = responseId === undefined ? hashOf(named, String(this.#position)) : named
+  #formerUsage(event: EventFact, total: Usage, response: string | undefined, isInherited: boolean) {
+    const named = response === undefined ? `total ${Object.values(total).join(' ')}` : `response ${response}`
+    const record = response === undefined ? hashOf(named, String(this.#position)) : named
     const identity = this.#occurrences.identityOf(
       { ...event, record, repeats: { type: 'call', callId: named } },
       named,
@@ -283,9 +276,7 @@ export class Merger {
     const id = eventIdOf(this.#scopeOf(identity, isInherited), identity)
     // A relay that gives all answers one id had one event for them all: only the first is that one.
     if (this.#formerIds.has(id)) return null
-    this.#formerIds.add(id)
-    if (this.#formerIds.size > MAX_OPEN)
-      this.#formerIds.delete(this.#formerIds.values().next().value as string)
+    addBounded(this.#formerIds, id, MAX_OPEN)
     return id
   }
 

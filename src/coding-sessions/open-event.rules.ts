@@ -5,6 +5,12 @@ const MAX_CALLS = 1_000
 /** UTF-16 code units. */
 const MAX_BODY_TEXT = 512 * 1024
 
+/** Adds a value to a set of bounded size, whose oldest value goes. */
+export function addBounded(set: Set<string>, value: string, most: number): void {
+  set.add(value)
+  if (set.size > most) set.delete(set.values().next().value as string)
+}
+
 export interface OpenEvent {
   readonly id: string
   readonly formerId: string | null

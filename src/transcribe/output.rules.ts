@@ -4,7 +4,7 @@
  * Supported are JSON (of OpenAI and compatible servers, of whisper.cpp, and utterances of this service), WebVTT,
  * SubRip, lines that begin with `[from --> to]`, tables of Whisper and whisper.cpp, and plain text.
  */
-import { isLogLine } from './log-lines.rules.ts'
+import { isLogAt } from './log-lines.rules.ts'
 import type { Segment } from './segment.ts'
 import { parseTable } from './table-output.rules.ts'
 
@@ -204,17 +204,13 @@ function parseCues(lines: readonly string[]): readonly Segment[] {
       text.push('')
     } else {
       isRemark ||= REMARK.test(line) && isBehindBlank
-      if (!isRemark && !(isLogLine(line) && isLogAt(lines, index))) text.push(line)
+      if (!isRemark && !isLogAt(lines, index)) text.push(line)
     }
   }
   return withoutRolling(withoutEnd(cues)).flatMap(({ times: [startSec, endSec], lines }) =>
     voicesOf(lines.filter((line) => line !== '').join(' ')).map((voice) => ({ startSec, endSec, ...voice })),
   )
 }
-
-/** Whether a line that looks like one of a log may be one: behind a blank line, or where its block ends. */
-const isLogAt = (lines: readonly string[], index: number): boolean =>
-  [lines[index - 1], lines[index + 1]].some((line) => (line ?? '').trim() === '' || isLogLine(line ?? ''))
 
 /** The text of the last cue ends with a blank line, as the formats say, unless it is the only one or one before it goes on behind one. */
 function withoutEnd(cues: readonly Cue[]): readonly Cue[] {

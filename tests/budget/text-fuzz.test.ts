@@ -149,7 +149,7 @@ import { passageOf as passageOfTheme } from '../../src/themes/items.rules.ts'
 import { sentenceOf } from '../../src/themes/quotation.rules.ts'
 import { checkedTitle, redacted, titleOf } from '../../src/themes/title.rules.ts'
 import { stemsOf, stemsOfTerm, titleTermsOf } from '../../src/themes/words.rules.ts'
-import { isLogLine } from '../../src/transcribe/log-lines.rules.ts'
+import { isLogAt } from '../../src/transcribe/log-lines.rules.ts'
 import { decodeOutput, parseOutput } from '../../src/transcribe/output.rules.ts'
 import { parseTable } from '../../src/transcribe/table-output.rules.ts'
 import { toUtterances } from '../../src/transcribe/utterances.rules.ts'
@@ -739,10 +739,10 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     titleTermsOf: { length: MAX_QUOTATION, read: titleTermsOf },
   },
   'transcribe/log-lines.rules.ts': {
-    isLogLine: {
+    isLogAt: {
       length: MAX_TRANSCRIPT_CHARACTERS,
       starts: ['', '[', 'whisper_', '2026-01-02T03:04:05'],
-      read: isLogLine,
+      read: (text) => isLogAt(text.split('\n'), 0),
     },
   },
   'transcribe/output.rules.ts': {
@@ -1179,7 +1179,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'coding-sessions/formats/normalized.rules.ts': ['readNormalizedEvent'],
   'coding-sessions/merge.rules.ts': ['hasEvents'],
   'coding-sessions/occurrences.rules.ts': ['remember'],
-  'coding-sessions/open-event.rules.ts': ['closed', 'isCopyOf', 'isNothing', 'join', 'unitsOf'],
+  'coding-sessions/open-event.rules.ts': ['addBounded', 'closed', 'isCopyOf', 'isNothing', 'join', 'unitsOf'],
   'coding-sessions/secrets.rules.ts': ['withDefaults'],
   'http/roles.rules.ts': ['includesRole', 'isRole'],
   // Columns of a header, which is bounded.
