@@ -50,6 +50,16 @@ test('a page that was opened without a network shows its content when the networ
   expect(await page.getByText('The service cannot be reached.').count()).toBe(0)
 })
 
+test('a page whose code was not loaded yet shows its content when the network is back', async () => {
+  await page.goto(`${server.baseUrl}/console/people`)
+  await page.getByRole('heading', { name: 'People' }).waitFor()
+  await chromium.context.setOffline(true)
+  await link('Settings').click()
+  await page.getByText('The service cannot be reached.').first().waitFor()
+  await chromium.context.setOffline(false)
+  await page.getByLabel('Time zone').waitFor()
+})
+
 test('a page whose proxy said that the service is away shows its content when the service is back', async () => {
   await page.goto(`${server.baseUrl}/console/people`)
   await page.getByRole('heading', { name: 'People' }).waitFor()

@@ -1,5 +1,5 @@
 /** The frame of every page: navigation, search, who is signed in, and the routes. */
-import { LocationProvider, lazy, Route, Router } from 'preact-iso'
+import { LocationProvider, Route, Router } from 'preact-iso'
 import { PREFIX } from './api.ts'
 import { SessionContext } from './context.ts'
 import { useLoaded } from './load.ts'
@@ -20,19 +20,20 @@ import { Themes } from './pages/themes.tsx'
 import { Frame } from './parts/frame.tsx'
 import { Guard } from './parts/guard.tsx'
 import { Invitations, NoOrganization } from './parts/invitations.tsx'
+import { later } from './parts/later.tsx'
 import { ErrorNote } from './parts/notes.tsx'
 import { openSession } from './session.ts'
 
 /** The player with its waveform is loaded with the first call that is opened. */
-const Call = lazy(() => import('./pages/call.tsx').then(({ Call }) => Call))
+const Call = later('call', () => import('./pages/call.tsx').then(({ Call }) => Call))
 
 /** Few people import files, and not often. */
-const FeedbackImport = lazy(() =>
+const FeedbackImport = later('import', () =>
   import('./pages/feedback-import.tsx').then(({ FeedbackImport }) => FeedbackImport),
 )
 
 /** Only administrators open the settings. */
-const Settings = lazy(() => import('./pages/settings.tsx').then(({ Settings }) => Settings))
+const Settings = later('settings', () => import('./pages/settings.tsx').then(({ Settings }) => Settings))
 
 const BASE = `${PREFIX}/console`
 
