@@ -184,6 +184,19 @@ export function visibleAmong(tx: Query, wanted: Filter, ids: readonly number[], 
       and ${visible(tx, wanted)}`
 }
 
+/** How many of the passages are there yet. */
+export async function countPassages(
+  tx: Query,
+  organizationId: string,
+  ids: readonly number[],
+): Promise<number> {
+  const [row] = await tx<{ count: number }[]>`
+    select count(*)::int as count
+    from search_passage
+    where organization_id = ${organizationId} and id = any(${ids as number[]}::bigint[])`
+  return row?.count ?? 0
+}
+
 /** A text in one configuration must not be found by the query of another one that excludes other forms of a word. */
 function exactly(tx: Query, { exact }: Wanted): Fragment {
   if (exact === null) return tx``

@@ -85,7 +85,11 @@ export function createSearch(deps: SearchDeps, statementMs = STATEMENT_MS) {
         const place = await placeOf(deps.textWork, request.query)
         const related = async (tx: Tx) => {
           await store.prepareSearch(tx, statementMs)
-          return findRelated({ deps, tx, viewer }, found, place)
+          // What was indexed again meanwhile has other passages.
+          const ids = found.any.map(({ id }) => id)
+          const isPresent = (await store.countPassages(tx, organizationId, ids)) === ids.length
+          const unmatched = isPresent ? found : await byWords(tx)
+          return 'any' in unmatched ? findRelated({ deps, tx, viewer }, unmatched, place) : unmatched
         }
         return await transaction(deps.sql, related, 'read only')
       } catch (error) {

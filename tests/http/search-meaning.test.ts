@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createConversations } from '../../src/agents/reads/service.ts'
 import type { TextWork } from '../../src/analyze/text-work.ts'
+import { transaction } from '../../src/platform/db/transaction.ts'
+import { createSearchChanges } from '../../src/search/backfill.ts'
 import { createSearch } from '../../src/search/service.ts'
 import { QUICK } from '../support/actors.ts'
 import { type Agent, openAgent, userMessage } from '../support/agents.ts'
@@ -147,6 +149,27 @@ test('without the text process, any of the words count', async () => {
   const viewer = { kind: 'organization', organizationId: agent.tenant.organizationId } as const
   const { rows, match } = await search.search(viewer, { query: 'parcel elephant', limit: 5, after: null })
   expect([match, rows[0]?.id]).toEqual(['any', ids.parcel!])
+})
+
+test('what is indexed again while the text process works is found', async () => {
+  const { sql } = server.database
+  const { folders } = server.features
+  const conversations = createConversations({ ...server.deps, folders })
+  const [change] = createSearchChanges(server.deps.textWork)
+  const again = [ids.parcel!]
+  let times = 0
+  const textWork: TextWork = {
+    async run(job, input, signal, organization) {
+      const write = await change!.compute(sql, again)
+      await transaction(sql, (tx) => write(tx, again))
+      times += 1
+      return server.deps.textWork.run(job, input, signal, organization)
+    },
+  }
+  const search = createSearch({ ...server.deps, folders, conversations, textWork })
+  const viewer = { kind: 'organization', organizationId: agent.tenant.organizationId } as const
+  const { rows } = await search.search(viewer, { query: 'parcel elephant', limit: 5, after: null })
+  expect([times, rows.map(({ id }) => id)]).toEqual([1, expect.arrayContaining(again)])
 })
 
 test('passages of a question: all words first, then related ones', async () => {
