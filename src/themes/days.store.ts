@@ -1,6 +1,5 @@
 /** The SQL of the days by which themes are counted. Callers that write hold the organization's lock. */
 import type { Query, Tx } from '../platform/db/pool.ts'
-import type { DayChange } from './members.rules.ts'
 
 /** By whose days the organization counts now. */
 export async function readTimeZone(sql: Query, organizationId: string): Promise<string> {
@@ -9,32 +8,35 @@ export async function readTimeZone(sql: Query, organizationId: string): Promise<
   return row?.timeZone ?? 'UTC'
 }
 
-export type ThemeDay = DayChange & { readonly themeId: string }
+/** An item joins a theme (1) or leaves it (-1). */
+export interface DayStep {
+  readonly themeId: string
+  readonly occurredAt: Date
+  readonly channel: string
+  readonly rating: string | null
+  readonly times: 1 | -1
+}
 
-export async function addDays(tx: Tx, organizationId: string, changes: readonly ThemeDay[]): Promise<void> {
-  if (changes.length === 0) return
+/** Counts the steps on the days of the time zone by which the organization's themes are counted. */
+export async function addDays(tx: Tx, organizationId: string, steps: readonly DayStep[]): Promise<void> {
+  if (steps.length === 0) return
   await tx`
     insert into theme_day as d (theme_id, day, channel, organization_id, count, negative, positive)
-    select r."themeId", r.day, r.channel, ${organizationId}, r.count, r.negative, r.positive
-    from json_to_recordset(${JSON.stringify(changes)}::text::json) as r (
-      "themeId" uuid, day date, channel text, count int, negative int, positive int
+    select s."themeId", (s."occurredAt" at time zone p.time_zone)::date, s.channel, p.organization_id, sum(s.times),
+      coalesce(sum(s.times) filter (where s.rating = 'negative'), 0), coalesce(sum(s.times) filter (where s.rating = 'positive'), 0)
+    from json_to_recordset(${JSON.stringify(steps)}::text::json) as s (
+      "themeId" uuid, "occurredAt" timestamptz, channel text, rating text, times int
     )
-    order by r."themeId", r.day, r.channel
+    join theme_progress p on p.organization_id = ${organizationId}
+    group by 1, 2, 3, 4
+    order by 1, 2, 3
     on conflict (theme_id, day, channel) do update
     set count = d.count + excluded.count, negative = d.negative + excluded.negative, positive = d.positive + excluded.positive`
-  if (changes.every(({ count }) => count > 0)) return
   await tx`
     delete from theme_day
     where organization_id = ${organizationId}
       and count = 0
-      and theme_id = any(${[...new Set(changes.map(({ themeId }) => themeId))]}::text[]::uuid[])`
-}
-
-/** By whose days the organization's themes are counted. */
-export async function readCountedTimeZone(tx: Tx, organizationId: string): Promise<string> {
-  const [row] = await tx<{ timeZone: string }[]>`
-    select time_zone as "timeZone" from theme_progress where organization_id = ${organizationId}`
-  return row?.timeZone ?? 'UTC'
+      and theme_id = any(${[...new Set(steps.map(({ themeId }) => themeId))]}::text[]::uuid[])`
 }
 
 /** Organizations whose themes are counted by the days of a former time zone. */

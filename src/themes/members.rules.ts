@@ -1,5 +1,4 @@
 /** What changes in a theme when items join or leave. Pure. */
-import type { DayOf } from '../platform/time-zone.rules.ts'
 import { addTo, emptySum } from './vector.rules.ts'
 
 /** Word stems that a theme keeps. */
@@ -53,32 +52,6 @@ function mostFrequent(terms: ReadonlyMap<string, number>): Readonly<Record<strin
   if (present.length > MAX_TERMS)
     present.sort(([a, countA], [b, countB]) => countB - countA || (a < b ? -1 : 1)).splice(MAX_TERMS)
   return Object.fromEntries(present)
-}
-
-export interface DayChange {
-  readonly day: string
-  readonly channel: string
-  readonly count: number
-  readonly negative: number
-  readonly positive: number
-}
-
-/** What the steps change in the counts of days. Changes of nothing are left out. */
-export function dayChanges(steps: readonly Step[], dayOf: DayOf): readonly DayChange[] {
-  const groups = Map.groupBy(steps, ({ member }) => `${dayOf(member.occurredAt.getTime())} ${member.channel}`)
-  const total = (some: readonly Step[]) => some.reduce((sum, { times }) => sum + times, 0)
-  return [...groups].flatMap(([key, some]) => {
-    const [day = '', channel = ''] = key.split(' ')
-    const rated = (rating: string) => total(some.filter(({ member }) => member.rating === rating))
-    const change = {
-      day,
-      channel,
-      count: total(some),
-      negative: rated('negative'),
-      positive: rated('positive'),
-    }
-    return change.count === 0 && change.negative === 0 && change.positive === 0 ? [] : [change]
-  })
 }
 
 /** How often each stem occurs more, or less, in items after the steps. */

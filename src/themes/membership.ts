@@ -3,11 +3,10 @@
  * transaction that has locked the organization's themes, so these always agree with the items.
  */
 import type { Tx } from '../platform/db/pool.ts'
-import { daysIn } from '../platform/time-zone.rules.ts'
-import { addDays, readCountedTimeZone } from './days.store.ts'
+import { addDays } from './days.store.ts'
 import type { ItemRow, Placing } from './items.store.ts'
 import { placeItems, readMemberVectors } from './items.store.ts'
-import { dayChanges, type Member, type Step, totalsAfter, weightOf } from './members.rules.ts'
+import { type Member, type Step, totalsAfter, weightOf } from './members.rules.ts'
 import * as store from './themes.store.ts'
 import { addTo, emptySum, sumOf, vectorOf } from './vector.rules.ts'
 
@@ -54,9 +53,14 @@ export async function applyMoves(
       isUsed: steps.some(({ times }) => times === 1),
     }
   })
-  const dayOf = daysIn(await readCountedTimeZone(tx, organizationId))
   const days = themes.flatMap(({ id }) =>
-    dayChanges(byTheme.get(id) ?? [], dayOf).map((change) => ({ ...change, themeId: id })),
+    (byTheme.get(id) ?? []).map(({ times, member: { occurredAt, channel, rating } }) => ({
+      themeId: id,
+      occurredAt,
+      channel,
+      rating,
+      times,
+    })),
   )
   await store.saveTotals(
     tx,

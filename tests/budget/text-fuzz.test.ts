@@ -1120,7 +1120,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'search/weeks.rules.ts': ['enoughWeeks', 'reaches', 'weekLabels'],
   'themes/items.rules.ts': ['differenceOf', 'wantedItems'],
   'themes/linkage.rules.ts': ['connected', 'linkage'],
-  'themes/members.rules.ts': ['dayChanges', 'termChanges', 'totalsAfter', 'weightOf'],
+  'themes/members.rules.ts': ['termChanges', 'totalsAfter', 'weightOf'],
   'themes/nearness.rules.ts': ['createIndex', 'nearest', 'nearness', 'pointOfItem', 'pointOfTheme'],
   'themes/quotation.rules.ts': ['quotedTitles', 'uniqueTitle'],
   'themes/title.rules.ts': ['needsTitle'],

@@ -1,17 +1,9 @@
 /** The rules of themes: items, nearness, linkage, totals, titles and trends. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { daysIn } from '../../src/platform/time-zone.rules.ts'
 import { differenceOf, type Finding, wantedItems } from '../../src/themes/items.rules.ts'
 import { connected, linkage } from '../../src/themes/linkage.rules.ts'
-import {
-  dayChanges,
-  MAX_TERMS,
-  type Member,
-  NOTHING,
-  termChanges,
-  totalsAfter,
-} from '../../src/themes/members.rules.ts'
+import { MAX_TERMS, type Member, NOTHING, termChanges, totalsAfter } from '../../src/themes/members.rules.ts'
 import { createIndex, nearest, nearness, type Point, pointOfItem } from '../../src/themes/nearness.rules.ts'
 import { checkedTitle, NO_TITLE, needsTitle, redacted, titleOf } from '../../src/themes/title.rules.ts'
 import { riseOf, tail, trendOf } from '../../src/themes/trend.rules.ts'
@@ -292,12 +284,8 @@ describe('members', () => {
         const before = totalsAfter(NOTHING, stay.map(join))
         expect(totalsAfter(before, [...leave.map(join), ...leave.map(part)])).toEqual(before)
         expect(totalsAfter(before, stay.map(part))).toEqual(NOTHING)
-        expect(dayChanges([...leave.map(join), ...leave.map(part)], daysIn('UTC'))).toEqual([])
         expect(termChanges([...leave.map(join), ...leave.map(part)]).size).toBe(0)
         expect(before.count).toBe(stay.length)
-        expect(
-          dayChanges(stay.map(join), daysIn('Asia/Tokyo')).reduce((sum, { count }) => sum + count, 0),
-        ).toBe(stay.length)
       }),
     )
   })

@@ -36,12 +36,12 @@ interface Silent {
 /** Starts to look. @returns a function that stops it */
 export function closeSilentConnections(port: number, log: Log): () => void {
   const limit = descriptorLimit()
-  const system = limit === null || limit > MAX_LIMIT ? null : openSystem()
+  const system = limit === null || limit > MAX_LIMIT ? null : openSystem(limit)
   if (limit === null || system === null) return () => {}
   let warnedAt = Number.NEGATIVE_INFINITY
   const look = () => {
-    const used = system.usedOf(limit)
-    if (limit - used.length >= limit * LEAST_FREE) return
+    if (limit - system.calm() >= limit * LEAST_FREE) return
+    const used = system.used()
     const excess = Math.ceil(used.length - limit * (1 - WANTED_FREE))
     const silent = used.flatMap((descriptor) => system.silenceOf(descriptor, port))
     const closed = silent.sort((a, b) => b.ms - a.ms).slice(0, excess)
@@ -68,7 +68,7 @@ function descriptorLimit(): number | null {
   }
 }
 
-function openSystem() {
+function openSystem(limit: number) {
   const { i32, ptr, u64 } = FFIType
   try {
     const { symbols } = dlopen('libc.so.6', {
@@ -77,13 +77,18 @@ function openSystem() {
       getsockname: { args: [i32, ptr, ptr], returns: i32 },
       shutdown: { args: [i32, i32], returns: i32 },
     })
+    const list = new DataView(new ArrayBuffer(limit * POLL.bytes))
+    for (let descriptor = 0; descriptor < limit; descriptor++)
+      list.setInt32(descriptor * POLL.bytes, descriptor, true)
+    const bytes = new Uint8Array(list.buffer)
     return {
-      /** The descriptors below the limit that are open. */
-      usedOf(limit: number): readonly number[] {
-        const list = new DataView(new ArrayBuffer(limit * POLL.bytes))
-        for (let descriptor = 0; descriptor < limit; descriptor++)
-          list.setInt32(descriptor * POLL.bytes, descriptor, true)
-        if (symbols.poll(new Uint8Array(list.buffer), limit, 0) < 0) return []
+      /** How many descriptors are open, without those whose other side has gone: the runtime closes these by itself. */
+      calm(): number {
+        const others = symbols.poll(bytes, limit, 0)
+        return others < 0 ? 0 : limit - others
+      },
+      /** The descriptors that were open at the last call of `calm`. */
+      used(): readonly number[] {
         const isOpen = (descriptor: number) =>
           (list.getInt16(descriptor * POLL.bytes + POLL.result, true) & POLLNVAL) === 0
         return Array.from({ length: limit }, (_, descriptor) => descriptor).filter(isOpen)
