@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { compileRedaction, invalidPatterns, REDACTED } from '../../src/agents/events/redaction.ts'
+import { createPattern, formsOf } from '../../src/agents/events/redaction-patterns.ts'
 
 const redactor = (redactedFields: string[], redactedPatterns: string[] = []) =>
   compileRedaction({ redactedFields, redactedPatterns })
@@ -286,5 +287,34 @@ describe('patterns in settings', () => {
         { path: 'redactedPatterns[1]', code: 'pattern' },
       ])
     },
+  )
+})
+
+test('property: the search by literals leaves out no match of any spelling', () => {
+  const letter = fc.constantFrom(
+    ...'aAeEéÉssßẞſςσΣkKKåÅÅiIıİﬁｓＳ한각한がかﾞ１1 .',
+    'e\u0301',
+    '\u0301',
+    'A\u030a',
+    'ǅ',
+    'ŉ',
+    'µ',
+  )
+  const word = fc.array(letter, { minLength: 1, maxLength: 6 }).map((letters) => letters.join(''))
+  const text = fc.array(letter, { maxLength: 20 }).map((letters) => letters.join(''))
+  const spend = () => {}
+  fc.assert(
+    fc.property(word, text, text, (literal, before, behind) => {
+      const source = RegExp.escape(literal)
+        .replaceAll(/\\x([\da-f]{2})/g, '\\x{$1}')
+        .replaceAll(/\\u([\da-f]{4})/g, '\\x{$1}')
+      const pattern = createPattern(source)
+      for (const said of [literal, literal.toUpperCase(), literal.normalize('NFD'), literal.toLowerCase()]) {
+        const forms = formsOf(`${before}${said}${behind}`, spend)
+        const all = { text: forms.text, composed: forms.composed, folded: forms.folded, has: () => true }
+        expect(pattern.normal(forms, spend)).toEqual(pattern.normal(all, spend))
+      }
+    }),
+    { numRuns: 2_000 },
   )
 })

@@ -33,11 +33,14 @@ export interface Forms {
   readonly text: string
   readonly composed: NormalForm
   readonly folded: NormalForm
+  /** Whether the text has the literal, in any case, with or without accents. */
+  has(literal: string): boolean
 }
 
 export function formsOf(text: string, spend: Spend): Forms {
   let one: NormalForm | undefined
   let other: NormalForm | undefined
+  let upper: string | undefined
   const form = (fold?: (cluster: string) => string) => {
     spend(text.length)
     return normalFormOf(text, fold, spend)
@@ -52,8 +55,15 @@ export function formsOf(text: string, spend: Spend): Forms {
       other ??= form(withoutAccents)
       return other
     },
+    has(literal) {
+      upper ??= this.folded.text.toUpperCase()
+      return upper.includes(withoutAccents(composed(literal)).replace(LEADING_MARKS, '').toUpperCase())
+    },
   }
 }
+
+/** They belong to a letter that is not part of the literal. */
+const LEADING_MARKS = /^\p{M}+/u
 
 export interface Pattern {
   /** The matches in the text as it is. */
@@ -68,11 +78,13 @@ export function createPattern(source: string): Pattern {
   const composedMatches = spelled === source ? exact : lazyMatches(spelled, source)
   const plain = spellingOf(source, withoutAccents)
   const foldedMatches = plain === spelled ? composedMatches : lazyMatches(plain, source)
-  const within = (matches: Matches, form: NormalForm, spend: Spend) =>
+  const within = (matches: ReturnType<typeof lazyMatches>, form: NormalForm, spend: Spend) =>
     matches.find(form.text, spend).map(({ start, end }) => form.placeOf(start, end))
   return {
     exact: exact.find,
     normal(forms, spend) {
+      // Letters match in any case here, so the search by literals of the pattern itself does not apply.
+      if (!exact.mayMatch(spend, (literal) => forms.has(literal))) return []
       const isComposed = forms.composed.text === forms.text
       const isFolded = forms.folded.text === forms.composed.text
       const one =
@@ -85,16 +97,18 @@ export function createPattern(source: string): Pattern {
 }
 
 /** Compiles the pattern at the first text, and counts that work. */
-function lazyMatches(pattern: string, fallback: string): Matches {
+function lazyMatches(pattern: string, fallback: string) {
   let matches: Matches | null = null
+  const made = (spend: Spend): Matches => {
+    if (matches === null) {
+      spend(compileUnits(pattern))
+      matches = createMatches(compiled(pattern, fallback))
+    }
+    return matches
+  }
   return {
-    find(text, spend) {
-      if (matches === null) {
-        spend(compileUnits(pattern))
-        matches = createMatches(compiled(pattern, fallback))
-      }
-      return matches.find(text, spend)
-    },
+    find: (text: string, spend: Spend) => made(spend).find(text, spend),
+    mayMatch: (spend: Spend, has: (literal: string) => boolean) => made(spend).mayMatch(has),
   }
 }
 

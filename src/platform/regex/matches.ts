@@ -24,6 +24,8 @@ export interface Range {
 export interface Matches {
   /** The matches in their order, without empty ones. `spend` may throw. Nothing of the text is kept then. */
   find(text: string, spend: Spend): Range[]
+  /** False if a text lacks a literal that every match contains. @param has whether the text has the literal */
+  mayMatch(has: (literal: string) => boolean): boolean
 }
 
 /** Code units. */
@@ -44,11 +46,12 @@ export function createMatches(pattern: RE2JS, blockUnits = BLOCK_UNITS): Matches
   }
   return {
     find(text, spend) {
-      if (text === '' || !program.mayMatch(text)) return []
+      if (text === '' || !program.mayMatch((literal, from) => text.includes(literal, from))) return []
       if (text.length <= blockUnits && !startsIn(viability, columnOf, text, spend)) return []
       const scan = new Scan(program, viability, columnOf, text, spend, blockUnits)
       return scan.mark() ? scan.collect() : []
     },
+    mayMatch: (has) => program.mayMatch(has),
   }
 }
 

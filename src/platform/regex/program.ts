@@ -33,8 +33,8 @@ export interface Program {
   kindOf(characterClass: number): Kind
   /** The `Rune` instructions that take a character of the class. */
   takersOf(characterClass: number): readonly number[]
-  /** False if the text lacks a literal that every match contains. */
-  mayMatch(text: string): boolean
+  /** False if a text lacks a literal that every match contains. @param has whether the text has the literal from a place on */
+  mayMatch(has: (literal: string, from: number) => boolean): boolean
 }
 
 /** Numbers of `re2js` (Inst.js). */
@@ -90,7 +90,7 @@ export function programOf(pattern: RE2JS): Program {
       takers[one] ??= runes.filter((pc) => instructions[pc]?.matchRune(bounds[one] as number))
       return takers[one]
     },
-    mayMatch: (text) => prefilter === null || prefilter.eval(inputOf(text), 0) === true,
+    mayMatch: (has) => prefilter === null || prefilter.eval(inputOf(has), 0) === true,
   }
 }
 
@@ -105,9 +105,9 @@ function edgesBefore(op: readonly Op[], instructions: readonly Instruction[]): r
 }
 
 /** The part of a `re2js` input that its search for literals uses. The matcher handles alternatives of many literals. */
-function inputOf(text: string) {
+function inputOf(has: (literal: string, from: number) => boolean) {
   return {
-    hasString: ({ str }: { readonly str: string }, from: number) => text.includes(str, from),
+    hasString: ({ str }: { readonly str: string }, from: number) => has(str, from),
     hasAnyString: () => true,
   }
 }
