@@ -10,6 +10,7 @@ import { countLiveWorkers } from '../actors/worker-statements.ts'
 import { examineAnalyzer } from '../analyze/examine.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { describeProgress } from '../findings/reanalysis.ts'
+import { examineTokens } from '../identity/examine.ts'
 import { describeInvitations } from '../identity/invitations.ts'
 import { examinePrograms, findPrograms } from '../media/programs.ts'
 import { examineRecorder } from '../meetings/examine.ts'
@@ -63,6 +64,7 @@ export interface Check {
     | 'storage'
     | 'mail'
     | 'sign-in'
+    | 'tokens'
     | 'recorder'
   readonly ok: boolean
   readonly detail: string
@@ -90,7 +92,7 @@ export async function examine(
   }
   const settings = { name: 'settings', ok: true, detail: describe(config) } as const
   const media = config.role === 'api' ? [] : await examineMedia(config)
-  const local = [settings, ...media, ...(await examineModelServer(config))]
+  const local = [settings, ...media, ...ifAny('analyzer', await examineAnalyzer(config))]
   // The checks report every problem. The log would repeat them.
   const log = createLog('silent', 'earshot-cli')
   try {
@@ -102,7 +104,7 @@ export async function examine(
         ...(await examineDatabase(sql, servers.servers.database, config)),
         await examineRedis(servers.servers.redis, sql.options.database, log),
         await check('mail', () => examineMail(config, mailTo, AbortSignal.timeout(MAIL_BUDGET_MS))),
-        ...(await examineOutbound(config, log)),
+        ...(await examineServers(config, log)),
         await check(
           'storage',
           () => examineStorage(config, AbortSignal.timeout(STORAGE_BUDGET_MS)),
@@ -131,25 +133,22 @@ async function examineMedia(config: Config): Promise<readonly Check[]> {
   ]
 }
 
-/** Only where there is one. */
-async function examineModelServer(config: Config): Promise<readonly Check[]> {
-  const found = await examineAnalyzer(config)
-  return found === null ? [] : [{ name: 'analyzer', ...found }]
-}
-
-/** Servers that the outbound policy must allow. Only those that the settings name. */
-async function examineOutbound(config: Config, log: Log): Promise<readonly Check[]> {
+/** Servers that only some settings name. The outbound policy must allow the provider of sign-in and the recorder. */
+async function examineServers(config: Config, log: Log): Promise<readonly Check[]> {
   const send = createSendOutbound({
     policy: createOutboundPolicy(config.outboundAllow),
     resolve: createSystemResolve(),
   })
-  const signIn = await examineSignIn(config, send, log)
-  const recorder = await examineRecorder(config, send, AbortSignal.timeout(RECORDER_BUDGET_MS))
   return [
-    ...(signIn === null ? [] : [{ name: 'sign-in', ...signIn } as const]),
-    ...(recorder === null ? [] : [{ name: 'recorder', ...recorder } as const]),
+    ...ifAny('sign-in', await examineSignIn(config, send, log)),
+    ...ifAny('tokens', await examineTokens(config)),
+    ...ifAny('recorder', await examineRecorder(config, send, AbortSignal.timeout(RECORDER_BUDGET_MS))),
   ]
 }
+
+/** Null: the settings name none. */
+const ifAny = (name: Check['name'], found: Omit<Check, 'name'> | null): readonly Check[] =>
+  found === null ? [] : [{ name, ...found }]
 
 async function examineDatabase(sql: Sql, address: Database, config: Config): Promise<readonly Check[]> {
   const database = await check(

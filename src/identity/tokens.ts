@@ -5,7 +5,7 @@
  * The accepted algorithms are listed here; the token does not choose (RFC 8725 section 3.1). Issuer, audience and expiry
  * are always checked. `jose` is loaded with the first token, to keep the start short.
  */
-import type { JWTPayload, JWTVerifyGetKey } from 'jose'
+import type { JWTPayload } from 'jose'
 import type { Config } from '../config.ts'
 import type { Clock } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
@@ -14,7 +14,7 @@ import { ensureSigningKey, readSigningKey } from './signing-key.ts'
 
 const OWN_ISSUER = 'earshot'
 const OWN_AUDIENCE = 'earshot-api'
-const OIDC_ALGORITHMS = [
+export const OIDC_ALGORITHMS: readonly string[] = [
   'RS256',
   'RS384',
   'RS512',
@@ -135,17 +135,23 @@ function ownTokens({ config, clock }: TokenDeps): Tokens {
   }
 }
 
+/** The keys of the issuer. They are fetched when they are first needed. */
+export async function createKeySet({ jwksUrl }: Pick<NonNullable<Config['oidc']>, 'jwksUrl'>) {
+  const { createRemoteJWKSet } = await import('jose')
+  return createRemoteJWKSet(new URL(jwksUrl), { timeoutDuration: KEY_SET_TIMEOUT_MS })
+}
+
 function issuerTokens({ clock }: TokenDeps, oidc: NonNullable<Config['oidc']>): Tokens {
-  let keySet: JWTVerifyGetKey | null = null
+  let keySet: ReturnType<typeof createKeySet> | null = null
   return {
     async verify(token) {
-      const { createRemoteJWKSet, jwtVerify } = await import('jose')
-      keySet ??= createRemoteJWKSet(new URL(oidc.jwksUrl), { timeoutDuration: KEY_SET_TIMEOUT_MS })
-      const keys = keySet
+      const { jwtVerify } = await import('jose')
+      keySet ??= createKeySet(oidc)
+      const keys = await keySet
       return judge(clock, async (options) => {
         const { payload } = await jwtVerify(token, keys, {
           ...options,
-          algorithms: OIDC_ALGORITHMS,
+          algorithms: [...OIDC_ALGORITHMS],
           // The comparison is exact. Some issuers end in a slash, which the configuration strips.
           issuer: [oidc.issuer, `${oidc.issuer}/`],
           audience: oidc.audience,

@@ -105,14 +105,16 @@ test('servers beside the service that work: the mail is sent, and nothing else i
     const { code, out } = await runCommand(['doctor', '--mail', 'ada@example.com'], {
       ...{ ROLE: 'api', DATA_DIR: folder, DATABASE_URL: database.url, OUTBOUND_ALLOW: '127.0.0.1/32' },
       ...{ SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'earshot@example.com' },
-      ...{ OIDC_ISSUER: provider.issuer, OIDC_CLIENT_ID: 'earshot' },
+      ...{ OIDC_ISSUER: provider.issuer, OIDC_CLIENT_ID: 'earshot', OIDC_AUDIENCE: 'earshot' },
+      OIDC_JWKS_URL: `${provider.issuer}/jwks`,
       ...{ RECORDER: 'attendee', RECORDER_URL: recorder.settings.url },
       RECORDER_API_KEY: recorder.settings.apiKey,
       ...{ ANALYZE_URL: models, ANALYZE_MODEL: 'small', ANALYZE_API_KEY: 'right' },
     })
     expect(code).toBe(1)
     expect(out.match(/^FAILED.*/gm)).toEqual([expect.stringContaining('workers')])
-    for (const name of ['mail', 'sign-in', 'recorder', 'analyzer']) expect(out).toContain(`ok      ${name}: `)
+    for (const name of ['mail', 'sign-in', 'tokens', 'recorder', 'analyzer'])
+      expect(out).toContain(`ok      ${name}: `)
     expect(out).toContain('which has the mail to ada@example.com')
     expect(recipients).toEqual(['ada@example.com'])
     expect(recorder.botIds()).toEqual([])

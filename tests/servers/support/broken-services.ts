@@ -1,4 +1,5 @@
 /** Providers, recorders and model servers that do not serve the service, and settings of its own. */
+import { createAuthority } from '../../support/authority.ts'
 import { startOpenIdProvider } from '../../support/openid-provider.ts'
 import { FAKES } from '../../support/recorders/drivers.ts'
 import type { SetUp, Undo } from './set-up.ts'
@@ -6,6 +7,37 @@ import type { SetUp, Undo } from './set-up.ts'
 const AWAY = 'http://127.0.0.1:1'
 const ALLOWED = { OUTBOUND_ALLOW: '127.0.0.1/32' }
 const openId = (issuer: string) => ({ ...ALLOWED, OIDC_ISSUER: issuer, OIDC_CLIENT_ID: 'earshot' })
+
+const tokensOf = (url: string) => ({
+  OIDC_ISSUER: 'https://login.example.com',
+  OIDC_AUDIENCE: 'earshot',
+  OIDC_JWKS_URL: url,
+})
+
+/** A server with one answer. @returns its URL */
+function startAnswer(undo: (work: Undo) => void, answer: () => Response, tls?: Bun.TLSOptions): string {
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: answer,
+    ...(tls === undefined ? {} : { tls }),
+  })
+  undo(() => server.stop(true))
+  return server.url.origin
+}
+
+/** A key for encryption, a secret, and a public one that is cut. */
+const USELESS_KEYS = [
+  {
+    kty: 'RSA',
+    use: 'enc',
+    alg: 'RSA-OAEP',
+    n: 'wW9TkSbcn5FV3iUJ-812sqTvwTGCFrDm6vD2U-g23gn6rrBdFZQbf2bgEnSk',
+    e: 'AQAB',
+  },
+  { kty: 'oct', k: 'c2VjcmV0' },
+  { kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA' },
+]
 
 /** A model server that wants another key. @returns its URL */
 export function startModelServer(undo: (work: Undo) => void): string {
@@ -57,14 +89,45 @@ export const brokenServices: readonly SetUp[] = [
     name: '`OIDC_ISSUER` leads to a server without discovery',
     check: 'sign-in',
     async begin(undo) {
-      const server = Bun.serve({
-        port: 0,
-        hostname: '127.0.0.1',
-        fetch: () => new Response('', { status: 404 }),
-      })
-      undo(() => server.stop(true))
-      return openId(server.url.origin)
+      return openId(startAnswer(undo, () => new Response('', { status: 404 })))
     },
+  },
+  {
+    name: 'The server of `OIDC_JWKS_URL` is away',
+    check: 'tokens',
+    begin: async () => tokensOf(AWAY),
+  },
+  {
+    name: 'The certificate of the server of `OIDC_JWKS_URL` is of an unknown authority',
+    check: 'tokens',
+    async begin(undo) {
+      const authority = await createAuthority()
+      undo(() => authority.remove())
+      const { key, cert } = await authority.issue('localhost')
+      const tls = { key: Bun.file(key), cert: Bun.file(cert) }
+      const { port } = new URL(startAnswer(undo, () => Response.json({ keys: [] }), tls))
+      return tokensOf(`https://localhost:${port}`)
+    },
+  },
+  {
+    name: '`OIDC_JWKS_URL` answers with a page',
+    check: 'tokens',
+    begin: async (undo) => tokensOf(startAnswer(undo, () => new Response('<html>'))),
+  },
+  {
+    name: '`OIDC_JWKS_URL` answers with other JSON',
+    check: 'tokens',
+    begin: async (undo) => tokensOf(startAnswer(undo, () => Response.json({ issuer: 'x' }))),
+  },
+  {
+    name: '`OIDC_JWKS_URL` answers with an error',
+    check: 'tokens',
+    begin: async (undo) => tokensOf(startAnswer(undo, () => new Response('', { status: 500 }))),
+  },
+  {
+    name: '`OIDC_JWKS_URL` has no key that the service can use',
+    check: 'tokens',
+    begin: async (undo) => tokensOf(startAnswer(undo, () => Response.json({ keys: USELESS_KEYS }))),
   },
   {
     name: 'The recorder is away',
