@@ -92,6 +92,7 @@ import organizationErasure from './migrations/0130_organization_erasure.sql' wit
 import feedbackOfEverySource from './migrations/0131_feedback_of_every_source.sql' with { type: 'text' }
 import timeZone from './migrations/0132_time_zone.sql' with { type: 'text' }
 import redactionRules from './migrations/0137_redaction_rules.sql' with { type: 'text' }
+import erasureOfOrganizations from './migrations/0138_erasure_of_organizations.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -182,4 +183,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 131, name: 'feedback_of_every_source', source: feedbackOfEverySource },
   { number: 132, name: 'time_zone', source: timeZone },
   { number: 137, name: 'redaction_rules', source: redactionRules },
+  { number: 138, name: 'erasure_of_organizations', source: erasureOfOrganizations },
 ]

@@ -37,6 +37,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'membership',
     'oauth_record',
     'organization',
+    'organization_erasure',
     'publishable_key',
     'sign_in_link',
     'user_session',

@@ -83,23 +83,43 @@ export async function erasedOrganizations(query: Query): Promise<readonly string
   return rows.map(({ id }) => id)
 }
 
-/** Locks an organization that is being erased. @returns null if it is gone, or another process has it in hand */
-export async function lockErased(
+/** @returns null if there is no such organization that is being erased */
+export async function progressOf(
+  query: Query,
+  organizationId: string,
+): Promise<{ readonly progress: ErasureProgress | null } | null> {
+  const [row] = await query<{ progress: ErasureProgress | null }[]>`
+    select e.progress
+    from organization o
+    left join organization_erasure e on e.organization_id = o.id
+    where o.id = ${organizationId} and o.erasure_began_at is not null`
+  return row ?? null
+}
+
+/**
+ * Locks the progress of an organization that is being erased. Nothing else locks this row, so a transaction may hold it before it locks
+ * objects. @returns null if the organization is gone, or another process has it in hand
+ */
+export async function claimErased(
   tx: Tx,
   organizationId: string,
 ): Promise<{ readonly progress: ErasureProgress | null } | null> {
+  await tx`
+    insert into organization_erasure (organization_id)
+    select id from organization where id = ${organizationId} and erasure_began_at is not null
+    on conflict (organization_id) do nothing`
   const [row] = await tx<{ progress: ErasureProgress | null }[]>`
-    select erasure_progress as progress
-    from organization
-    where id = ${organizationId} and erasure_began_at is not null
-    for no key update skip locked`
+    select progress
+    from organization_erasure
+    where organization_id = ${organizationId}
+    for update skip locked`
   return row ?? null
 }
 
 export async function saveProgress(tx: Tx, organizationId: string, progress: ErasureProgress): Promise<void> {
   await tx`
-    update organization set erasure_progress = ${tx.json({ ...progress })}
-    where id = ${organizationId}`
+    update organization_erasure set progress = ${tx.json({ ...progress })}
+    where organization_id = ${organizationId}`
 }
 
 export interface OrganizationTable {
@@ -116,8 +136,8 @@ export const OF_OTHERS: readonly string[] = [
   ...['recording', 'upload'],
   ...['media_garbage', 'upload_garbage', 'meeting_join'],
 ]
-/** Refuses users whom the organization has ended, until they are deleted themselves. */
-const LAST = ['former_member']
+/** Former members refuse users whom the organization has ended, until they are deleted themselves. The progress goes with the organization. */
+const LAST = ['former_member', 'organization_erasure']
 
 /** Tables with a column `organization_id`, in the schema of the service. */
 export function tablesOfOrganizations(query: Query): Promise<readonly OrganizationTable[]> {
@@ -151,7 +171,10 @@ export async function references(query: Query): Promise<readonly Reference[]> {
       and f.connamespace = current_schema()::regnamespace`
 }
 
-/** @returns the number of deleted rows, at most `limit` */
+/**
+ * Deletes rows that no other transaction has locked. Rows of a table are locked in any order here, so this never waits for one.
+ * @returns the number of deleted rows, at most `limit`
+ */
 export async function deleteSomeRows(
   tx: Tx,
   table: string,
@@ -160,23 +183,47 @@ export async function deleteSomeRows(
 ): Promise<number> {
   const { count } = await tx`
     delete from ${tx(table)}
-    where ctid = any(array(select ctid from ${tx(table)} where organization_id = ${organizationId} limit ${limit}))
+    where ctid = any(array(
+        select ctid from ${tx(table)} where organization_id = ${organizationId} limit ${limit} for update skip locked
+      ))
       and organization_id = ${organizationId}`
   return count
 }
 
-/** Deletes what lies on these pages, half-open. It reads them only, so a large table costs many small steps, and no index. */
+export interface Pages {
+  readonly from: number
+  readonly to: number
+}
+
+/** What lies on these pages, half-open. PostgreSQL reads them only, so a large table costs many small steps, and no index. */
+const onPages = (query: Query, organizationId: string, { from, to }: Pages) => query`
+  ctid >= ${`(${from},0)`}::tid and ctid < ${`(${to},0)`}::tid and organization_id = ${organizationId}`
+
+/** As `deleteSomeRows`, on these pages. */
 export async function deleteRowsOfPages(
   tx: Tx,
   table: string,
   organizationId: string,
-  { from, to }: { readonly from: number; readonly to: number },
+  pages: Pages,
 ): Promise<number> {
   const { count } = await tx`
     delete from ${tx(table)}
-    where ctid >= ${`(${from},0)`}::tid and ctid < ${`(${to},0)`}::tid
+    where ctid = any(array(
+        select ctid from ${tx(table)} where ${onPages(tx, organizationId, pages)} for update skip locked
+      ))
       and organization_id = ${organizationId}`
   return count
+}
+
+export async function hasRowsOnPages(
+  query: Query,
+  table: string,
+  organizationId: string,
+  pages: Pages,
+): Promise<boolean> {
+  const rows =
+    await query`select 1 from ${query(table)} where ${onPages(query, organizationId, pages)} limit 1`
+  return rows.length > 0
 }
 
 export async function pagesOf(query: Query, table: string): Promise<number> {

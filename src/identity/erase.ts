@@ -56,23 +56,30 @@ export function usersOfNoOther(query: Query, organizationId: string): Promise<re
 }
 
 /**
- * Locks an organization that is being erased for a step. At the beginning of a pass it refuses what a request made meanwhile.
+ * Refuses what a request made meanwhile, at the beginning of a pass. The caller's transaction does nothing else, because this locks the
+ * organization before its members and credentials.
+ */
+export async function refuseMeanwhile(tx: Tx, organizationId: string): Promise<void> {
+  const erased = await store.progressOf(tx, organizationId)
+  if (erased !== null && erased.progress?.table == null) await store.refuseOrganization(tx, organizationId)
+}
+
+/**
+ * Takes an organization that is being erased for a step, without a lock of the organization: the step locks objects of it.
  * @returns null if it is gone, or another process has it in hand
  */
-export async function lockErased(
+export function claimErased(
   tx: Tx,
   organizationId: string,
 ): Promise<{ readonly progress: store.ErasureProgress | null } | null> {
-  const erased = await store.lockErased(tx, organizationId)
-  if (erased !== null && erased.progress?.table == null) await store.refuseOrganization(tx, organizationId)
-  return erased
+  return store.claimErased(tx, organizationId)
 }
 
 const BEGINNING: store.ErasureProgress = { pass: 1, table: null, page: 0, changed: false, rows: 0 }
 
 /**
  * Deletes some rows of an organization that is being erased.
- * @param progress that of the locked row of the organization
+ * @param progress as `claimErased` returned it
  * @param keepsActors whether its actors are needed yet
  */
 export async function eraseRows(
@@ -89,17 +96,21 @@ export async function eraseRows(
     0,
   )
   let page = tables[place]?.name === at.table ? at.page : 0
-  let [deleted, pages] = [0, 0]
+  let [deleted, pages, isLocked] = [0, 0, false]
   for (let table = tables[place]; table !== undefined; table = tables[place]) {
-    if (deleted >= ROWS || pages >= PAGES) {
+    if (isLocked || deleted >= ROWS || pages >= PAGES) {
       const progress = { ...at, table: table.name, page, changed: at.changed || deleted > 0 }
       await store.saveProgress(tx, organizationId, { ...progress, rows: at.rows + deleted })
       return 'more'
     }
     const of = { tx, table: table.name, organizationId }
     const part = table.indexed ? await byIndex(of, ROWS - deleted) : await byPage(of, page, PAGES - pages)
+    // Rows of a parent wait for those of its children: deleting a parent deletes its children, and waits for their locks.
+    if (part.isLocked && deleted + part.deleted === 0) return 'waits'
     deleted += part.deleted
     pages += part.pages
+    isLocked = part.isLocked
+    if (isLocked) continue
     page = part.next ?? 0
     if (part.next === null) place++
   }
@@ -117,8 +128,9 @@ interface Part {
   readonly organizationId: string
 }
 
-/** `next`: where to go on in the table; null at its end. */
+/** `next`: where to go on in the table; null at its end. `isLocked`: other transactions have rows that had to be deleted. */
 interface PartEnd {
+  readonly isLocked: boolean
   readonly deleted: number
   readonly pages: number
   readonly next: number | null
@@ -126,14 +138,17 @@ interface PartEnd {
 
 async function byIndex({ tx, table, organizationId }: Part, limit: number): Promise<PartEnd> {
   const deleted = await store.deleteSomeRows(tx, table, organizationId, limit)
-  return { deleted, pages: 0, next: deleted < limit ? null : 0 }
+  const isLocked = deleted < limit && (await store.hasRows(tx, table, organizationId))
+  return { isLocked, deleted, pages: 0, next: deleted < limit ? null : 0 }
 }
 
 async function byPage({ tx, table, organizationId }: Part, from: number, pages: number): Promise<PartEnd> {
   const all = await store.pagesOf(tx, table)
   const to = Math.min(from + pages, all)
-  const deleted = to > from ? await store.deleteRowsOfPages(tx, table, organizationId, { from, to }) : 0
-  return { deleted, pages: Math.max(to - from, 1), next: to < all ? to : null }
+  const range = { from, to }
+  const deleted = to > from ? await store.deleteRowsOfPages(tx, table, organizationId, range) : 0
+  const isLocked = to > from && (await store.hasRowsOnPages(tx, table, organizationId, range))
+  return { isLocked, deleted, pages: Math.max(to - from, 1), next: to < all ? to : null }
 }
 
 /** After a pass that found nothing: the users, and then the organization. */
@@ -143,8 +158,8 @@ async function end(
   progress: store.ErasureProgress,
   tables: readonly store.OrganizationTable[],
 ): Promise<StepEnd> {
-  const users = await store.forgetFormerMembers(tx, organizationId, USERS)
-  if (users === USERS) return 'more'
+  // The organization is locked without a lock of a user.
+  if ((await store.forgetFormerMembers(tx, organizationId, USERS)) > 0) return 'more'
   await store.lockForDeletion(tx, organizationId)
   for (const { name, indexed } of tables)
     if (indexed && (await store.hasRows(tx, name, organizationId))) {

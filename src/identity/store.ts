@@ -88,11 +88,12 @@ export interface ErasedOrganization {
 
 export function selectErasedOrganizations(sql: Query) {
   return sql<ErasedOrganization[]>`
-    select id, name, is_demo as "isDemo", coalesce(erasure_began_at, now()) as "beganAt",
-      coalesce((erasure_progress->>'rows')::float8, 0) as "deletedRows"
-    from organization
-    where erasure_began_at is not null
-    order by erasure_began_at, id`
+    select o.id, o.name, o.is_demo as "isDemo", coalesce(o.erasure_began_at, now()) as "beganAt",
+      coalesce((e.progress->>'rows')::float8, 0) as "deletedRows"
+    from organization o
+    left join organization_erasure e on e.organization_id = o.id
+    where o.erasure_began_at is not null
+    order by o.erasure_began_at, o.id`
 }
 
 /** Organizations with this id or exactly this name. Names are not unique. */

@@ -24,16 +24,19 @@ export async function discardMeeting(
 
 /**
  * Deletes the joins of an organization that is being erased, except those whose bot is in a meeting or whose copy the recorder still
- * has. @returns whether there are such
+ * has. @returns how many were deleted, and whether there are such that stay
  */
-export async function removeJoins(tx: Tx, organizationId: string): Promise<boolean> {
+export async function removeJoins(
+  tx: Tx,
+  organizationId: string,
+): Promise<{ readonly deleted: number; readonly areLeft: boolean }> {
   const ids = await store.deleteDiscardedOf(tx, organizationId)
-  const left = await store.hasJoins(tx, organizationId)
+  const areLeft = await store.hasJoins(tx, organizationId)
   await deleteActors(
     tx,
     ids.map((id) => meetingMessages.key(id)),
   )
-  return left
+  return { deleted: ids.length, areLeft }
 }
 
 /** Part of the erasure of a person: recorders delete their copies of the person's recordings, even if they are kept otherwise. */

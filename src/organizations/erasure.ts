@@ -11,10 +11,11 @@ import type { MaintenanceTask } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { forgetCredentials } from '../identity/demo.ts'
 import {
+  claimErased,
   endOrganization,
   erasedOrganizations,
   eraseRows,
-  lockErased,
+  refuseMeanwhile,
   type StepEnd,
   usersOfNoOther,
 } from '../identity/erase.ts'
@@ -93,6 +94,7 @@ async function eraseAll(deps: DeletionDeps, stopping: AbortSignal): Promise<void
 
 /** @returns whether there is more that can be done now */
 async function eraseSome(deps: DeletionDeps, id: string, stopping: AbortSignal): Promise<boolean> {
+  await transaction(deps.sql, (tx) => refuseMeanwhile(tx, id))
   const end = await step(deps, id)
   if (end === 'more') return true
   if (end === 'finished') {
@@ -103,16 +105,20 @@ async function eraseSome(deps: DeletionDeps, id: string, stopping: AbortSignal):
   return end === 'files' || deleted > 0
 }
 
-/** The first thing that there is to do. `files`: rows were deleted whose objects can go now. */
+/**
+ * The first thing that there is to do. `files`: rows were deleted whose objects can go now. The organization is not locked, because the step
+ * locks its objects, and then mailboxes, and nothing after these.
+ */
 function step(deps: DeletionDeps, id: string): Promise<StepEnd | 'files'> {
   return transactionWithOutbox(deps, async (tx, outbox) => {
-    const erased = await lockErased(tx, id)
+    const erased = await claimErased(tx, id)
     if (erased === null) return 'waits'
     if ((await removeSome(tx, outbox, id, RECORDINGS)) > 0) return 'files'
     if ((await deleteUploads(tx, id, UPLOADS)) > 0) return 'files'
-    const isInMeeting = await removeJoins(tx, id)
+    const joins = await removeJoins(tx, id)
+    if (joins.deleted > 0) return 'more'
     if ((await stopActors(tx, id, { except: meetingMessages.kind, limit: ACTORS })) > 0) return 'more'
-    return eraseRows(tx, id, erased.progress, isInMeeting)
+    return eraseRows(tx, id, erased.progress, joins.areLeft)
   })
 }
 

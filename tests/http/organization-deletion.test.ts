@@ -2,12 +2,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { eraseRows, lockErased } from '../../src/identity/erase.ts'
+import { claimErased, eraseRows } from '../../src/identity/erase.ts'
+import { lockOrganization } from '../../src/identity/organizations.ts'
 import { organizationMaintenance } from '../../src/organizations/erasure.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { openAgent, userMessage } from '../support/agents.ts'
+import { deadlocks } from '../support/deadlocks.ts'
 import { eventually } from '../support/eventually.ts'
 import { createForeignObjects, holdingsOf } from '../support/foreign-objects.ts'
+import { waitUntilBlockedBy } from '../support/mailboxes.ts'
 import { eraseNow, fillTables, rowsNaming } from '../support/organization-erasure.ts'
 import { createRecording } from '../support/recordings.ts'
 import { startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
@@ -139,7 +142,7 @@ test('a recording that is stored while the rows are deleted keeps its row until 
   const { organizationId } = tenant
   const step = () =>
     transaction(sql, async (tx) => {
-      const erased = await lockErased(tx, organizationId)
+      const erased = await claimErased(tx, organizationId)
       return eraseRows(tx, organizationId, erased?.progress ?? null, false)
     })
   let end = await step()
@@ -164,7 +167,7 @@ async function storeObject({ organizationId }: TestTenant, recordingId: string):
 }
 
 /** Tables whose rows the erasure itself makes. */
-const FILLED_LATER: readonly string[] = ['former_member']
+const FILLED_LATER: readonly string[] = ['former_member', 'organization_erasure']
 
 test('beside requests that store, turns that run, an upload and a sign-in, nothing stays', async () => {
   const working = await startTestServer({ actors: true })
@@ -234,7 +237,9 @@ test('a process that is killed again and again is followed by the next one', asy
   expect(deleted.status).toBe(202)
   const rowsDeleted = async () => {
     const [row] = await sql<{ rows: number }[]>`
-      select coalesce((erasure_progress->>'rows')::int, 0) as rows from organization where id = ${organizationId}`
+      select coalesce((e.progress->>'rows')::int, 0) as rows
+      from organization o left join organization_erasure e on e.organization_id = o.id
+      where o.id = ${organizationId}`
     return row?.rows ?? null
   }
   const seen: number[] = []
@@ -250,6 +255,29 @@ test('a process that is killed again and again is followed by the next one', asy
   expect(seen).toEqual([...seen].sort((a, b) => a - b))
   expect(seen.at(-1)).toBeLessThan(40_000)
   expect(seen[0]).toBeGreaterThan(0)
+  await eraseNow(server, organizationId)
+  expect(await rowsNaming(server, [organizationId])).toEqual([])
+})
+
+test('beside a request that has locked a recording, and then the organization, there is no deadlock', async () => {
+  const { sql } = server.database
+  const tenant = await server.createTenant()
+  const { organizationId } = tenant
+  const { id } = await createRecording(server.as({ apiKey: tenant.apiKey }))
+  await server.as({ userToken: tenant.userToken }).delete(named(await nameOf(tenant)))
+  const [task] = organizationMaintenance(server.deps)
+  const before = await deadlocks(sql)
+  // As the creation of an upload does (docs/architecture.md, "Order of locks").
+  const running = await transaction(sql, async (tx) => {
+    await tx`select 1 from recording where organization_id = ${organizationId} and id = ${id} for no key update`
+    const [own] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`
+    const run = task?.run(new AbortController().signal)
+    await waitUntilBlockedBy(sql, own?.pid ?? 0)
+    await lockOrganization(tx, organizationId)
+    return { run }
+  })
+  await running.run
+  expect((await deadlocks(sql)) - before).toBe(0)
   await eraseNow(server, organizationId)
   expect(await rowsNaming(server, [organizationId])).toEqual([])
 })

@@ -129,6 +129,7 @@ export const LEFT: Readonly<Record<string, readonly string[]>> = {
     'metadata_source.external_entity_name',
     'organization.erasure_progress',
     'organization.name',
+    'organization_erasure.progress',
     'project.description',
     'project.external_key',
     'project.name',
