@@ -2,16 +2,20 @@
  * How long each test file takes. The runner starts the longest first, so that none of them runs alone at the end, and the
  * check prints the slowest.
  *
- * `tests/durations.json` (path → seconds on two cores) names the files that take long; every other one counts as short. A run
- * does not change it: when the list that the check prints has another order, correct the file by hand.
+ * `tests/durations.json` (path → seconds) names the files that take long; every other one counts as short. A passed check of all
+ * files writes it.
  */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Where the known ones are, relative to the repository. */
 export const KNOWN = 'tests/durations.json'
 /** What a file counts that is not known, in milliseconds. */
 const SHORT_MS = 2_000
+/** Files that take at least so many seconds are named. */
+const LONG_SECONDS = 8
+/** A named file keeps its number while a run takes at most so many times more or less, so that most runs change nothing. */
+const SIMILAR = 1.5
 
 /** What one file took, in seconds. */
 export interface Duration {
@@ -25,22 +29,40 @@ interface Timings {
   readonly files: Readonly<Record<string, number>>
 }
 
+function knownDurations(root: string): Readonly<Record<string, number>> {
+  const path = join(root, KNOWN)
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {}
+}
+
 /** What the runner is told before the run: a duration for each of `files`. */
 export function expectedTimings(root: string, files: readonly string[]): Timings {
-  const path = join(root, KNOWN)
-  const known: Readonly<Record<string, number>> = existsSync(path)
-    ? JSON.parse(readFileSync(path, 'utf8'))
-    : {}
+  const known = knownDurations(root)
   const durations = files.map((file) => [file, (known[file] ?? 0) * 1_000 || SHORT_MS])
   return { version: 1, files: Object.fromEntries(durations) }
 }
 
-/** The `count` files that took longest, the longest first; of those in `ran` only. `text` is what the runner wrote. */
-export function slowestOf(text: string, ran: ReadonlySet<string>, count: number): readonly Duration[] {
+/** What the files in `ran` took. `text` is what the runner wrote. */
+export function durationsOf(text: string, ran: ReadonlySet<string>): readonly Duration[] {
   const { files } = JSON.parse(text) as Timings
   return Object.entries(files)
     .filter(([file]) => ran.has(file))
     .map(([file, ms]) => ({ file, seconds: ms / 1_000 }))
-    .sort((a, b) => b.seconds - a.seconds)
-    .slice(0, count)
+    .sort(longestFirst)
+}
+
+export const longestFirst = (a: Duration, b: Duration) => b.seconds - a.seconds
+
+/** Writes the known durations anew, after a run of all files. */
+export function recordDurations(root: string, measured: readonly Duration[]): void {
+  const before = knownDurations(root)
+  const named = measured
+    .map(({ file, seconds }) => {
+      const known = before[file]
+      const isSimilar = known !== undefined && seconds < known * SIMILAR && seconds > known / SIMILAR
+      return { file, seconds: isSimilar ? known : Math.round(seconds) }
+    })
+    .filter(({ seconds }) => seconds >= LONG_SECONDS)
+    .sort(longestFirst)
+    .map(({ file, seconds }) => [file, seconds] as const)
+  writeFileSync(join(root, KNOWN), `${JSON.stringify(Object.fromEntries(named), null, 2)}\n`)
 }

@@ -2,7 +2,7 @@
  * The course of a check: what may run side by side does, and every step is counted. A step that is not a test (type
  * check, lint, unused code) counts as one failed check when it fails and as nothing when it passes.
  */
-import type { Duration } from './durations.ts'
+import { type Duration, recordDurations } from './durations.ts'
 import { buildExecutable, needsExecutable } from './executable.ts'
 import { providePrograms, ToolMissing } from './machine.ts'
 import { type Outcome, runStep } from './process.ts'
@@ -24,6 +24,9 @@ const STATIC_STEPS = {
   ],
   'unused code': ['node_modules/.bin/knip-bun', '--no-progress'],
 } as const
+
+/** How many of the slowest files are printed. */
+const SLOWEST = 10
 
 export interface CheckOptions {
   /** Tests with generated input and with faults try more. */
@@ -49,8 +52,9 @@ export async function check(
   for (const title of tests.failed) console.log(`✗ ${title}`)
   if (interrupted.signal.aborted) console.log(`\n✗ ${(interrupted.signal.reason as Error).message}`)
   const failed = tests.failed.length + broken.length + (interrupted.signal.aborted ? 1 : 0)
-  if (tests.slowest.length > 1)
-    console.log(`\nThe slowest test files:\n${tests.slowest.map(lineOf).join('\n')}`)
+  if (tests.durations.length > 1)
+    console.log(`\nThe slowest test files:\n${tests.durations.slice(0, SLOWEST).map(lineOf).join('\n')}`)
+  if (failed === 0 && filters.length === 0 && !options.thorough) recordDurations(root, tests.durations)
   console.log(`\nTook ${Math.round((performance.now() - started) / 1000)} s.`)
   console.log(summary(tests.passed, failed, tests.skipped))
   return failed === 0 ? 0 : 1
@@ -91,8 +95,8 @@ async function runAllTests(
     }
     return await runTests(root, files, { environment, signal })
   } catch (error) {
-    if (signal.aborted) return { passed: 0, skipped: 0, failed: [], broken: [], slowest: [] }
+    if (signal.aborted) return { passed: 0, skipped: 0, failed: [], broken: [], durations: [] }
     const failure = error instanceof ToolMissing ? error.message : Bun.inspect(error)
-    return { passed: 0, skipped: 0, failed: [], broken: [{ name: 'tests', failure }], slowest: [] }
+    return { passed: 0, skipped: 0, failed: [], broken: [{ name: 'tests', failure }], durations: [] }
   }
 }

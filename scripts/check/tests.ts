@@ -5,7 +5,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Duration, expectedTimings, slowestOf } from './durations.ts'
+import { type Duration, durationsOf, expectedTimings, longestFirst } from './durations.ts'
 import { type Report, readReport } from './report.ts'
 
 export interface TestCounts {
@@ -15,14 +15,12 @@ export interface TestCounts {
   readonly failed: readonly string[]
   /** What failed besides single tests. */
   readonly broken: readonly { readonly name: string; readonly failure: string }[]
-  /** The test files that took longest, the longest first. */
-  readonly slowest: readonly Duration[]
+  /** What each test file took, the longest first. */
+  readonly durations: readonly Duration[]
 }
 
 /** Longer than what `eventually` waits, so that its error is shown. */
 const TEST_TIMEOUT_MS = 300_000
-/** How many of the slowest files are named. */
-const SLOWEST = 10
 /** Test files at a time: one more than there are cores, since each waits for a server, a process or a clock now and then. */
 const TOGETHER = availableParallelism() + 1
 /** These measure how long something takes, or what a neighbour notices. They run one after another when the others have ended, which would disturb them. */
@@ -120,7 +118,7 @@ function judge(files: readonly string[], report: Report | null, timings: string,
     skipped: report.skipped,
     failed: report.failed,
     broken,
-    slowest: slowestOf(timings, report.files, SLOWEST),
+    durations: durationsOf(timings, report.files),
   }
 }
 
@@ -130,13 +128,10 @@ function sumOf(runs: readonly TestCounts[]): TestCounts {
     skipped: runs.reduce((sum, { skipped }) => sum + skipped, 0),
     failed: runs.flatMap(({ failed }) => failed),
     broken: runs.flatMap(({ broken }) => broken),
-    slowest: runs
-      .flatMap(({ slowest }) => slowest)
-      .sort((a, b) => b.seconds - a.seconds)
-      .slice(0, SLOWEST),
+    durations: runs.flatMap(({ durations }) => durations).sort(longestFirst),
   }
 }
 
 function nothingRan(failure: string): TestCounts {
-  return { passed: 0, skipped: 0, failed: [], broken: [{ name: 'tests', failure }], slowest: [] }
+  return { passed: 0, skipped: 0, failed: [], broken: [{ name: 'tests', failure }], durations: [] }
 }

@@ -1,17 +1,22 @@
 /**
- * Processes are killed at random points while findings are written. Every conversation, feedback record and transcript ends with exactly
+ * Processes are killed while findings are written: between the findings and the removal of the message, and in a thorough check also
+ * at random points. Every conversation, feedback record and transcript ends with exactly
  * one set of findings: that of a subject with the same words that was analysed without a kill.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type Agent, assistantMessage, openAgent, userMessage } from '../support/agents.ts'
+import { hold } from '../support/erasure.ts'
 import { eventually } from '../support/eventually.ts'
 import { createRecord, createSource, field } from '../support/feedback.ts'
+import { endLeases } from '../support/mailboxes.ts'
 import { type PrivateRedis, startPrivateRedis } from '../support/private-redis.ts'
 import { type Service, useServices } from '../support/process.ts'
+import { rounds } from '../support/rounds.ts'
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'
 
-const COPIES = 6
-const KILLS = 3
+const COPIES = rounds(2, 6)
+/** At random points, of one of two workers. */
+const RANDOM_KILLS = rounds(0, 3)
 const SETTLED = { deadlineMs: 200_000, everyMs: 250 }
 
 /** What customers say, in turns with the agent. Without an answer in the last. */
@@ -68,13 +73,32 @@ async function tellAll(copy: string): Promise<void> {
   await createRecord(key, sourceId, { fields: [field({ value: RECORD })], external_id: copy })
 }
 
-/** Without help: the leases of dead workers expire, and live workers take over. */
+/** Without help: live workers take over from dead ones. */
 const quiet = () =>
   eventually(async () => {
     const rows = await server.database
       .sql`select key, type, attempts from actor_message where key not like 'themes:%' limit 3`
     return rows.length === 0
   }, SETTLED)
+
+/** Kills the only worker when it has written the findings of a conversation and waits to remove the message that asked for them. */
+async function killBeforeRemoval(): Promise<void> {
+  const { sql } = server.database
+  const held = await eventually(async () => {
+    let messages = 0
+    const one = await hold(sql, async (tx) => {
+      messages = (await tx`select 1 from actor_message where key like 'analysis:%' for share skip locked`)
+        .count
+    })
+    if (messages > 0) return one
+    await one.release()
+    return false
+  })
+  await held.blocks()
+  await workers.shift()?.kill('SIGKILL')
+  await held.release()
+  await endLeases(sql)
+}
 
 /** The findings and the outcome of each subject, by its script, and how many subjects have just these. */
 async function sets() {
@@ -110,11 +134,13 @@ test('kill -9 while findings are written: every subject ends with the set that i
   ])
   expect(undisturbed.filter(({ found }) => / (?:sure|likely) /.test(found)).length).toBeGreaterThanOrEqual(3)
 
-  await startWorker()
   const sending = (async () => {
     for (let copy = 0; copy < COPIES; copy++) await tellAll(`copy ${copy}`)
   })()
-  for (let kill = 0; kill < KILLS; kill++) {
+  await killBeforeRemoval()
+  await startWorker()
+  if (RANDOM_KILLS > 0) await startWorker()
+  for (let kill = 0; kill < RANDOM_KILLS; kill++) {
     await Bun.sleep(500 + Math.random() * 1_500)
     await workers.shift()?.kill('SIGKILL')
     await startWorker()

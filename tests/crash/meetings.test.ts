@@ -2,12 +2,14 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { eventually } from '../support/eventually.ts'
+import { endLeases } from '../support/mailboxes.ts'
 import { JOINS, joinMeeting, newMeeting, RECORDER_ENV } from '../support/meetings.ts'
 import { type PrivateRedis, startPrivateRedis } from '../support/private-redis.ts'
 import { type Service, useServices } from '../support/process.ts'
 import { type FakeAttendee, startAttendee } from '../support/recorders/attendee.ts'
 import type { Stage } from '../support/recorders/fake.ts'
 import { RECORDINGS } from '../support/recordings.ts'
+import { rounds } from '../support/rounds.ts'
 import { clientOf, startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 
 setDefaultTimeout(300_000)
@@ -87,7 +89,7 @@ const MOMENTS: readonly RegExp[] = [
   /^POST \/api\/v1\/bots\/[^/]+\/delete_data$/,
 ]
 const WAY: readonly Stage[] = ['waiting_room', 'recording', 'ended']
-const COUNT = 6
+const COUNT = rounds(3, 6)
 
 test('kill -9 in the middle of each request to the recorder: one bot for each meeting, and the right end', async () => {
   let running = await start()
@@ -99,6 +101,7 @@ test('kill -9 in the middle of each request to the recorder: one bot for each me
     restarted = restarted.then(async () => {
       kills.push(String(pattern))
       await running.kill('SIGKILL')
+      await endLeases(server.database.sql)
       running = await start()
     })
   }
@@ -122,8 +125,11 @@ test('kill -9 in the middle of each request to the recorder: one bot for each me
   const bots = () => fake.botIds().filter((id) => !before.has(id))
   await eventually(() => bots().length === COUNT, { deadlineMs: 90_000 })
   for (const stage of WAY) {
+    const known = fake.server.exchanges.length
     for (const id of bots()) fake.move(id, stage)
-    await Bun.sleep(500 + Math.random() * 1_500)
+    const isAsked = (id: string) =>
+      fake.server.exchanges.slice(known).some(({ path }) => path === `/api/v1/bots/${id}`)
+    await eventually(() => bots().every(isAsked))
   }
   const found = await eventually(
     async () => {

@@ -82,7 +82,7 @@ describe('two API processes on one Redis', () => {
 })
 
 describe('a window', () => {
-  test.each(['without Redis', 'with Redis'])(
+  test.concurrent.each(['without Redis', 'with Redis'])(
     'ends when announced: a client that waits for Retry-After succeeds, %s',
     async (how) => {
       const server = await startTestServer({

@@ -1,5 +1,6 @@
 /** Which URLs are fetched for a caller and which are refused, with a real DNS server and real origins, all local. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { INGEST_LIMITS } from '../../src/media/ingest.ts'
 import { MAX_MEDIA_BYTES } from '../../src/media/rules.ts'
 import { createFetchPublic, type FetchPublicOptions } from '../../src/platform/net/fetch-public.ts'
 import { createOutboundPolicy } from '../../src/platform/net/outbound-url.ts'
@@ -7,6 +8,7 @@ import { PublicFetchError } from '../../src/platform/net/public-error.ts'
 import { createResolve } from '../../src/platform/net/resolve.ts'
 import { type DnsServer, startDns } from '../support/dns.ts'
 import { type RawExchange, startRawOrigin } from '../support/media.ts'
+import { rounds } from '../support/rounds.ts'
 
 const PATIENCE = { answerMs: 400, stallMs: 400, stallBytes: 1_000 }
 /** The only private address that requests may reach. It stands for the public internet; 127.0.0.1 remains private. */
@@ -460,9 +462,22 @@ describe('an answer', () => {
     expect((await get(`http://${named([PUBLIC])}:${port}/`, { maxBytes: 10 })).text).toBe('helloworld')
   })
 
-  test('above 5 GiB is refused when the first excess byte arrives', async () => {
+  test('above 5 GiB is refused by its announced length', async () => {
+    expect(INGEST_LIMITS.maxBytes).toBe(MAX_MEDIA_BYTES)
+    expect(MAX_MEDIA_BYTES).toBe(5 * 1024 ** 3)
+    const announcing = (length: number) =>
+      origin(({ write }) => write(`${OK}Content-Length: ${length}\r\n\r\n`)).port
+    const outcome = (length: number) =>
+      failure(`http://${named([PUBLIC])}:${announcing(length)}/`, { maxBytes: MAX_MEDIA_BYTES })
+    expect(await outcome(MAX_MEDIA_BYTES + 1)).toBe('media_too_large')
+    // Its bytes are awaited.
+    expect(await outcome(MAX_MEDIA_BYTES)).toBe('transfer_timeout again')
+  })
+
+  test('of unknown length is refused when the first byte above the limit arrives', async () => {
     const piece = new Uint8Array(4 * 1024 * 1024)
-    let left = MAX_MEDIA_BYTES + 1
+    const maxBytes = rounds(64 * 1024 * 1024, MAX_MEDIA_BYTES)
+    let left = maxBytes + 1
     const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
       const size = Math.min(piece.byteLength, left)
       left -= size
@@ -480,10 +495,7 @@ describe('an answer', () => {
       resolve: createResolve({ servers: [dns.address] }),
       policy: allowing(`${PUBLIC}/32`),
     })
-    const request = {
-      signal: new AbortController().signal,
-      maxBytes: MAX_MEDIA_BYTES,
-    }
+    const request = { signal: new AbortController().signal, maxBytes }
     const { body } = await fetchPublic(`http://${named([PUBLIC])}:${server.port}/`, request)
     const reading = (async () => {
       for await (const _ of body);

@@ -1,5 +1,5 @@
 /** A listening connection does not notice a silently broken network, so it must probe. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { type Listener, listen } from '../../src/platform/db/listener.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -8,48 +8,52 @@ import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 
 setDefaultTimeout(300_000)
 
-const APPLICATION = 'test listener'
-
 let database: TestDatabase
-let proxy: TcpProxy
-let listener: Listener
-let heard: string[]
 beforeAll(async () => {
   database = await createTestDatabase({ migrated: false })
 })
 afterAll(() => database.drop())
-beforeEach(async () => {
+
+interface Subject extends AsyncDisposable {
+  readonly proxy: TcpProxy
+  readonly listener: Listener
+  readonly heard: readonly string[]
+  connections(): Promise<readonly { readonly pid: number; readonly asked: Date }[]>
+}
+
+async function open(): Promise<Subject> {
   const url = new URL(database.url)
-  proxy = await startTcpProxy(Number(url.port))
+  const proxy = await startTcpProxy(Number(url.port))
   url.port = String(proxy.port)
-  heard = []
-  listener = await listen(
+  const heard: string[] = []
+  const applicationName = `test listener ${proxy.port}`
+  const listener = await listen(
     { url: url.href },
     {
       channels: ['first', 'second'],
-      applicationName: APPLICATION,
+      applicationName,
       log: createLog('silent', 'test'),
       onNotification: (channel, payload) => heard.push(`${channel} ${payload}`),
     },
   )
-})
-afterEach(async () => {
-  await listener.close()
-  await proxy.stop()
-})
+  return {
+    proxy,
+    listener,
+    heard,
+    connections: () => database.sql<{ pid: number; asked: Date }[]>`
+      select pid, query_start as asked from pg_stat_activity
+      where application_name = ${applicationName} and datname = current_database()`,
+    async [Symbol.asyncDispose]() {
+      await listener.close()
+      await proxy.stop()
+    },
+  }
+}
 
 const notify = (channel: string, payload: string) => database.sql`select pg_notify(${channel}, ${payload})`
 
-async function connections() {
-  return [
-    ...(await database.sql<{ pid: number; asked: Date }[]>`
-      select pid, query_start as asked from pg_stat_activity
-      where application_name = ${APPLICATION} and datname = current_database()`),
-  ]
-}
-
 /** Notifies until received: notifications before the reconnect are lost. */
-async function isHeardAgain(): Promise<void> {
+async function isHeardAgain({ heard }: Subject): Promise<void> {
   const before = heard.length
   await eventually(async () => {
     await notify('second', 'again')
@@ -57,41 +61,51 @@ async function isHeardAgain(): Promise<void> {
   })
 }
 
-test('every channel is received', async () => {
+// Each waits for probes, and none for another. All hear what any of them says.
+test.concurrent('every channel is received', async () => {
+  await using subject = await open()
+  const { heard } = subject
   await notify('first', 'one')
   await notify('second', 'two')
-  await eventually(() => heard.length === 2)
-  expect(heard).toEqual(['first one', 'second two'])
+  await eventually(() => heard.includes('second two'))
+  expect(heard.filter((text) => / (?:one|two)$/.test(text))).toEqual(['first one', 'second two'])
 })
 
-test('a silent connection is replaced', async () => {
-  proxy.setLine('silent')
-  proxy.setLine('good')
-  await isHeardAgain()
+test.concurrent('a silent connection is replaced', async () => {
+  await using subject = await open()
+  subject.proxy.setLine('silent')
+  subject.proxy.setLine('good')
+  await isHeardAgain(subject)
 })
 
-test('a closed connection is reopened', async () => {
-  proxy.cut()
-  await isHeardAgain()
+test.concurrent('a closed connection is reopened', async () => {
+  await using subject = await open()
+  subject.proxy.cut()
+  await isHeardAgain(subject)
 })
 
-test('listening resumes after an outage of the server', async () => {
+test.concurrent('listening resumes after an outage of the server', async () => {
+  await using subject = await open()
+  const { proxy } = subject
   proxy.setRefusing(true)
   await eventually(() => proxy.refused >= 3)
   proxy.setRefusing(false)
-  await isHeardAgain()
+  await isHeardAgain(subject)
 })
 
-test('a live connection is probed regularly and kept', async () => {
+test.concurrent('a live connection is probed regularly and kept', async () => {
+  await using subject = await open()
+  const { connections, heard } = subject
   const [before] = await connections()
   await eventually(async () => (await connections()).some(({ asked }) => asked > before!.asked))
   expect((await connections()).map(({ pid }) => pid)).toEqual([before!.pid])
   await notify('first', 'still here')
-  await eventually(() => heard.length === 1)
+  await eventually(() => heard.includes('first still here'))
 })
 
-test('closing leaves nothing behind, even if the server does not respond', async () => {
-  proxy.setLine('silent')
-  await listener.close()
-  await eventually(() => proxy.connections === 0)
+test.concurrent('closing leaves nothing behind, even if the server does not respond', async () => {
+  await using subject = await open()
+  subject.proxy.setLine('silent')
+  await subject.listener.close()
+  await eventually(() => subject.proxy.connections === 0)
 })

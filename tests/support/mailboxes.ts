@@ -29,6 +29,14 @@ export async function deadWorker(sql: Sql): Promise<string> {
   return id
 }
 
+/**
+ * Ends the leases of all workers, as if that time had passed. After the last process was killed, the next one then takes over at its
+ * first sweep.
+ */
+export async function endLeases(sql: Sql): Promise<void> {
+  await sql`update worker set heartbeat_at = now() - interval '1 minute'`
+}
+
 export async function claimOne(sql: Sql, worker: string, key: ActorKey) {
   const [held] = await claim(sql, worker, [key])
   if (held === undefined) throw new Error('not claimed')

@@ -45,7 +45,7 @@ serveThread(parentPort, ({ config, servers, index }) => {
       },
       /** Stays in hand for a while. */
       async wait(message, tx) {
-        await tx`select pg_sleep(3)`
+        await tx`select pg_sleep(1)`
         await tx`
           insert into applied (key, seq, attempts) values (${message.key}, ${message.seq}, ${message.attempts})`
         return 'done'
@@ -60,7 +60,7 @@ serveThread(parentPort, ({ config, servers, index }) => {
     handlers: {
       async wait(turn) {
         const { key, seq, attempts } = turn.message
-        await Bun.sleep(3_000)
+        await Bun.sleep(1_000)
         await turn.finish(async (tx) => {
           await tx`insert into applied (key, seq, attempts) values (${key}, ${seq}, ${attempts})`
         })

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { KNOWN, slowestOf } from '../../scripts/check/durations.ts'
+import { durationsOf, expectedTimings, KNOWN, recordDurations } from '../../scripts/check/durations.ts'
 import { runTests, selectTests } from '../../scripts/check/tests.ts'
 
 const folders: string[] = []
@@ -50,7 +50,7 @@ test('files that measure run at the end, and count like the others', async () =>
   const ends = `test('bad', () => { throw new Error('no') })`
   const counts = await check({ 'a.test.ts': GOOD, 'budget/b.test.ts': GOOD, 'budget/c.test.ts': ends })
   expect(counts).toMatchObject({ passed: 2, failed: ['tests/budget/c.test.ts › bad'], broken: [] })
-  expect(counts.slowest.map(({ file }) => file).sort()).toEqual([
+  expect(counts.durations.map(({ file }) => file).sort()).toEqual([
     'tests/a.test.ts',
     'tests/budget/b.test.ts',
     'tests/budget/c.test.ts',
@@ -76,18 +76,44 @@ test('arguments select files by a part of their path', async () => {
 
 test('every file that ran is listed with its actual time', async () => {
   const known = { 'tests/a.test.ts': 9_999 }
-  const { slowest } = await check({ 'a.test.ts': GOOD, 'b.test.ts': GOOD, 'durations.json': known })
-  expect(slowest.map(({ file }) => file).sort()).toEqual(['tests/a.test.ts', 'tests/b.test.ts'])
-  for (const { seconds } of slowest) expect(seconds).toBeLessThan(9_999)
+  const { durations } = await check({ 'a.test.ts': GOOD, 'b.test.ts': GOOD, 'durations.json': known })
+  expect(durations.map(({ file }) => file).sort()).toEqual(['tests/a.test.ts', 'tests/b.test.ts'])
+  for (const { seconds } of durations) expect(seconds).toBeLessThan(9_999)
 })
 
 test('the slowest files come first, and only those that ran', () => {
   const files = { 'a.test.ts': 20, 'b.test.ts': 3_000, 'c.test.ts': 1_500, 'gone.test.ts': 9_000 }
   const timings = JSON.stringify({ version: 1, files })
-  expect(slowestOf(timings, new Set(['a.test.ts', 'b.test.ts', 'c.test.ts']), 2)).toEqual([
+  expect(durationsOf(timings, new Set(['a.test.ts', 'b.test.ts', 'c.test.ts']))).toEqual([
     { file: 'b.test.ts', seconds: 3 },
     { file: 'c.test.ts', seconds: 1.5 },
+    { file: 'a.test.ts', seconds: 0.02 },
   ])
+})
+
+test('long files are recorded, the longest first, and a known one keeps its number while it takes about as long', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'earshot-durations-'))
+  folders.push(root)
+  const known = { 'similar.test.ts': 20, 'slower.test.ts': 20, 'short.test.ts': 9, 'gone.test.ts': 30 }
+  await Bun.write(join(root, KNOWN), JSON.stringify(known))
+  const seconds = {
+    'similar.test.ts': 28,
+    'slower.test.ts': 31.4,
+    'short.test.ts': 5,
+    'new.test.ts': 8.2,
+    'a.test.ts': 7.2,
+  }
+  recordDurations(
+    root,
+    Object.entries(seconds).map(([file, seconds]) => ({ file, seconds })),
+  )
+  expect(await Bun.file(join(root, KNOWN)).text()).toBe(
+    '{\n  "slower.test.ts": 31,\n  "similar.test.ts": 20,\n  "new.test.ts": 8\n}\n',
+  )
+  expect(expectedTimings(root, ['slower.test.ts', 'a.test.ts']).files).toEqual({
+    'slower.test.ts': 31_000,
+    'a.test.ts': 2_000,
+  })
 })
 
 test('the list of long files names existing files', async () => {

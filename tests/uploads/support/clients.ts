@@ -20,7 +20,7 @@ export type Client = (url: string, file: MediaFile, sending: Sending) => Promise
 
 const MAX_ATTEMPTS = 300
 /** Retries wait a moment, so that a starting process gets processor time on a busy machine. */
-const RETRY_MS = 10
+const RETRY_MS = 100
 
 /** tus-js-client with its own retries; undisturbed, it sends as many requests as there are chunks. */
 const tus: Client = (url, { bytes }, { chunks }) =>
