@@ -4,6 +4,7 @@
  * `ts_headline` sets private markers around the words of the index. They are moved to where these words stand in the text. A marker in the
  * customer's own text is removed before. So the text can be escaped as HTML as a whole, and only the markers become tags.
  */
+import { atOnce, steppedThrough } from '../platform/concurrency/steps.ts'
 import type { Word } from '../platform/text/words.rules.ts'
 
 /** Private-use characters. */
@@ -18,6 +19,8 @@ const FRAGMENTS = 2
 const FRAGMENT = 180
 /** Of the text before the first mark of a fragment. */
 const BEFORE = 50
+/** Words or marks of a step. */
+const STEP = 1_000
 
 /** The text on one line, without characters that mean something here. */
 export const plainLine = (text: string): string =>
@@ -37,11 +40,24 @@ interface Range {
  * @param words its words, at least those in the beginning
  * @param headline what `ts_headline` makes of `textOf(words)`
  */
-export function headlineOf(line: string, words: readonly Word[], headline: string): string {
+export const headlineOf = (line: string, words: readonly Word[], headline: string): string =>
+  atOnce(headlineInSteps(line, words, headline))
+
+/** The same in small steps, for threads that answer requests. */
+export function* headlineInSteps(
+  line: string,
+  words: readonly Word[],
+  headline: string,
+): Generator<void, string> {
   const found = headline.split(' ')
-  const marks = joined(words.filter((_, n) => found[n]?.includes(START)))
+  yield
+  const marked: Word[] = []
+  yield* steppedThrough(words, STEP, (word, n) => {
+    if (found[n]?.includes(START)) marked.push(word)
+  })
+  const marks = yield* joined(marked)
   if (line.length <= MAX_WHOLE) return withMarks(line, { start: 0, end: line.length }, marks)
-  const fragments = fragmentsOf(line, words, marks)
+  const fragments = yield* fragmentsOf(line, words, marks)
   const texts = fragments.map((fragment) => withMarks(line, fragment, marks))
   const before = fragments[0]?.start === 0 ? '' : '… '
   const after = fragments.at(-1)?.end === line.length ? '' : ' …'
@@ -49,28 +65,38 @@ export function headlineOf(line: string, words: readonly Word[], headline: strin
 }
 
 /** Ranges in order that do not overlap. */
-function joined(words: readonly Word[]): readonly Range[] {
+function* joined(words: readonly Word[]): Generator<void, readonly Range[]> {
   const ranges: Range[] = []
-  for (const { start, end } of words.toSorted((a, b) => a.start - b.start)) {
+  const sorted = words.toSorted((a, b) => a.start - b.start)
+  yield* steppedThrough(sorted, STEP, ({ start, end }) => {
     const last = ranges.at(-1)
     if (last === undefined || start >= last.end) ranges.push({ start, end })
     else if (end > last.end) ranges[ranges.length - 1] = { start: last.start, end }
-  }
+  })
   return ranges
 }
 
 /** The parts of the text with the most marks, in order; without marks its beginning. */
-function fragmentsOf(line: string, words: readonly Word[], marks: readonly Range[]): readonly Range[] {
-  const counts = marks.map((mark, n) => {
-    let last = n
+function* fragmentsOf(
+  line: string,
+  words: readonly Word[],
+  marks: readonly Range[],
+): Generator<void, readonly Range[]> {
+  const counts: { readonly mark: Range; readonly count: number }[] = []
+  let last = 0
+  yield* steppedThrough(marks, STEP, (mark, n) => {
+    last = Math.max(last, n)
     while ((marks[last + 1]?.end ?? Number.POSITIVE_INFINITY) <= mark.start + FRAGMENT - BEFORE) last++
-    return { mark, count: last - n + 1 }
+    counts.push({ mark, count: last - n + 1 })
   })
+  counts.sort((a, b) => b.count - a.count)
+  yield
   const chosen: Range[] = []
-  for (const { mark } of counts.toSorted((a, b) => b.count - a.count)) {
+  for (const { mark } of counts) {
     if (chosen.length === FRAGMENTS) break
-    if (chosen.every((one) => Math.abs(mark.start - one.start) > 2 * FRAGMENT))
-      chosen.push(around(line, words, mark))
+    if (!chosen.every((one) => Math.abs(mark.start - one.start) > 2 * FRAGMENT)) continue
+    chosen.push(around(line, words, mark))
+    yield
   }
   if (chosen.length === 0) return [around(line, words, { start: 0, end: 0 })]
   return chosen.toSorted((a, b) => a.start - b.start)

@@ -1,12 +1,16 @@
 /** Shows passages: texts with marks, titles and people. */
 import { visibleText } from '../agents/events/visibility.ts'
 import type { Channel } from '../insight/model.ts'
-import { mapInSlices } from '../platform/concurrency/time-slicing.ts'
+import { eachInSteps } from '../platform/concurrency/steps.ts'
+import { inSlices, mapInSlices } from '../platform/concurrency/time-slicing.ts'
 import type { Tx } from '../platform/db/pool.ts'
-import { textOf, wordsOf } from '../platform/text/words.rules.ts'
-import { headlineOf, plainLine } from './highlight.rules.ts'
+import { textOf, wordsInSteps } from '../platform/text/words.rules.ts'
+import { headlineInSteps, plainLine } from './highlight.rules.ts'
 import { MAX_PASSAGE } from './passage.rules.ts'
 import * as store from './results.store.ts'
+
+/** Words of a passage that can be marked. Only characters that stand for several words (`㍿`) give a passage more. */
+const MAX_WORDS = MAX_PASSAGE
 
 /** A passage as it is shown. */
 export interface Shown {
@@ -40,12 +44,17 @@ export async function showPassages(
     organizationId,
     hits.map(({ id }) => id),
   )
-  const lines = rows.map(({ content }) => plainLine(visibleText(content, MAX_PASSAGE)))
-  const words = await mapInSlices(lines, wordsOf)
-  const texts = rows.map(({ configuration }, n) => ({ configuration, text: textOf(words[n]!) }))
+  const lines = await mapInSlices(rows, ({ content }) => plainLine(visibleText(content, MAX_PASSAGE)))
+  const words = await inSlices(eachInSteps(lines, (line) => wordsInSteps(line, MAX_WORDS)))
+  const texts = await mapInSlices(rows, ({ configuration }, n) => ({
+    configuration,
+    text: textOf(words[n]!),
+  }))
   const headlines = await store.headlines(tx, texts, query)
   const byNumber = new Map(headlines.map(({ n, headline }) => [n - 1, headline]))
-  const marked = await mapInSlices(lines, (line, n) => headlineOf(line, words[n]!, byNumber.get(n) ?? ''))
+  const marked = await inSlices(
+    eachInSteps(lines, (line, n) => headlineInSteps(line, words[n]!, byNumber.get(n) ?? '')),
+  )
   return new Map(rows.map((row, n) => [row.id, shownOf(row, lines[n]!, marked[n]!)]))
 }
 

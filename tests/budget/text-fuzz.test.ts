@@ -1280,7 +1280,9 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
     'orderOfList',
     'samePerson',
   ],
-  'search/highlight.rules.ts': ['toText'],
+  // `piecesOf`, `wordsOf` and `headlineOf` are the same without a pause.
+  'platform/text/pieces.rules.ts': ['piecesInSteps'],
+  'search/highlight.rules.ts': ['headlineInSteps', 'toText'],
   'search/passage.rules.ts': ['configurationOf', 'fieldPassages', 'languageSample', 'speechPassages'],
   // Queries that PostgreSQL made of at most 200 characters.
   'search/query.rules.ts': [
@@ -1294,7 +1296,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
     'withSimilar',
     'wordsIn',
   ],
-  'platform/text/words.rules.ts': ['textOf'],
+  'platform/text/words.rules.ts': ['textOf', 'wordsInSteps'],
   'search/similar.rules.ts': ['mayBeMistyped'],
   'sign-in/oauth/metadata.rules.ts': ['audienceOf', 'usedDocument', 'usedMetadata'],
   'transcribe/pieces.rules.ts': ['quietestMoment'],

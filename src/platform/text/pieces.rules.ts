@@ -4,10 +4,13 @@
  * Characters are normalised in clusters, so that each piece knows where it stands in the text.
  */
 
+import { atOnce } from '../concurrency/steps.ts'
 import { composed, MARKS } from './normal-form.rules.ts'
 
 /** Longer words are cut. In an index, a word must stay below 2 KB. */
 const MAX_WORD = 400
+/** UTF-16 code units of a part. */
+const STEP = 500
 const NO_SPACES = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー`
 /** What is normalised together. Runs of Korean letters are composed to syllables. */
 const CLUSTER = new RegExp(
@@ -41,9 +44,26 @@ export interface Piece {
   readonly units: Unit[]
 }
 
-export function piecesOf(text: string): readonly Piece[] {
+export const piecesOf = (text: string): readonly Piece[] => atOnce(piecesInSteps(text))
+
+/**
+ * The same in parts of about a tenth of a millisecond, for threads that answer requests.
+ * @param most the text is not read any further when there are so many units: one character may be many words (`ﷺ`)
+ */
+export function* piecesInSteps(
+  text: string,
+  most = Number.POSITIVE_INFINITY,
+): Generator<void, readonly Piece[]> {
+  const cutter = cutterOf(text)
+  for (let end = 0; end < text.length && cutter.units() < most; yield) end = cutter.cut(end, end + STEP)
+  return cutter.pieces
+}
+
+/** Cuts a text part by part. */
+function cutterOf(text: string) {
   const pieces: Piece[] = []
   let gap: Gap = 'space'
+  let units = 0
   /** Null: a boundary is before the next character. */
   let current: Piece | null = null
   const separate = (found: Gap) => {
@@ -55,36 +75,44 @@ export function piecesOf(text: string): readonly Piece[] {
     if (unit !== undefined && !isRun && unit.text.length + letters.length <= MAX_WORD) {
       unit.text += letters
       unit.end = end
-    } else if (current?.isRun && isRun) current.units.push({ text: letters, start, end })
-    else {
-      current = { isRun, gap, units: [{ text: letters, start, end }] }
-      pieces.push(current)
+    } else {
+      units++
+      if (current?.isRun && isRun) current.units.push({ text: letters, start, end })
+      else {
+        current = { isRun, gap, units: [{ text: letters, start, end }] }
+        pieces.push(current)
+      }
     }
     gap = 'none'
   }
-  for (let start = 0, end = 0; start < text.length; start = end) {
-    if (text.charCodeAt(start) <= ASCII_END && kindOf(text.charCodeAt(start)) === 0) {
-      end = start + 1
-      separate(gapOf(text.charAt(start)))
-      continue
+  /** Cuts what lies between these places, at least, and returns where it ended. */
+  const cut = (from: number, to: number): number => {
+    let end = from
+    for (let start = from; start < text.length && start < to; start = end) {
+      if (text.charCodeAt(start) <= ASCII_END && kindOf(text.charCodeAt(start)) === 0) {
+        end = start + 1
+        separate(gapOf(text.charAt(start)))
+        continue
+      }
+      end = start + plainLength(text, start)
+      if (end > start) {
+        const isRun = text.charCodeAt(start) > ASCII_END
+        for (let at = start; isRun && at < end; at++) add(true, text.charAt(at), at, at + 1)
+        if (!isRun) add(false, text.slice(start, end).toLowerCase(), start, end)
+        continue
+      }
+      CLUSTER.lastIndex = start
+      const cluster = CLUSTER.exec(text)?.[0] ?? text.charAt(start)
+      end = start + cluster.length
+      for (const part of partsOf(cluster)) {
+        if (typeof part === 'string') separate(part)
+        else if (part.isMark) addMark(current, part.text, end)
+        else add(part.isRun, part.text, start, end)
+      }
     }
-    end = start + plainLength(text, start)
-    if (end > start) {
-      const isRun = text.charCodeAt(start) > ASCII_END
-      for (let at = start; isRun && at < end; at++) add(true, text.charAt(at), at, at + 1)
-      if (!isRun) add(false, text.slice(start, end).toLowerCase(), start, end)
-      continue
-    }
-    CLUSTER.lastIndex = start
-    const cluster = CLUSTER.exec(text)?.[0] ?? text.charAt(start)
-    end = start + cluster.length
-    for (const part of partsOf(cluster)) {
-      if (typeof part === 'string') separate(part)
-      else if (part.isMark) addMark(current, part.text, end)
-      else add(part.isRun, part.text, start, end)
-    }
+    return end
   }
-  return pieces
+  return { pieces, units: () => units, cut }
 }
 
 const gapOf = (character: string): Gap =>

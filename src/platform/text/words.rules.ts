@@ -8,12 +8,15 @@
  *
  * PostgreSQL's parser finds exactly these words in `textOf`, whatever the locale of the database is.
  */
+import { atOnce, steppedThrough } from '../concurrency/steps.ts'
 import { withoutAccents } from './normal-form.rules.ts'
-import { type Piece, piecesOf, type Unit } from './pieces.rules.ts'
+import { type Piece, piecesInSteps, piecesOf, type Unit } from './pieces.rules.ts'
 
 /** Words that are joined are at most so many, with so many UTF-16 code units. */
 const MAX_JOINED = 4
 const MAX_JOINED_LENGTH = 60
+/** Words of a step. */
+const STEP = 500
 
 /** A word as it is indexed, and where it stands in the text, in UTF-16 code units. */
 export interface Word {
@@ -26,12 +29,30 @@ export interface Word {
  * The words of a text in order; again without accents, if one has any; and then the joined ones.
  * A run of characters gives a pair for each character, and the last one alone, so each begins a word.
  */
-export function wordsOf(text: string): readonly Word[] {
-  const pieces = piecesOf(text)
-  const exact = pieces.flatMap(wordsOfPiece)
-  const folded = exact.map((word) => ({ ...word, text: withoutAccents(word.text) }))
-  const hasAccents = folded.some((word, n) => word.text !== exact[n]?.text)
-  return [...exact, ...(hasAccents ? folded : []), ...joinedOf(pieces).flat()]
+export const wordsOf = (text: string): readonly Word[] => atOnce(wordsInSteps(text))
+
+/**
+ * The same in small steps, for threads that answer requests.
+ * @param most of a text with more words than so many, only these are read
+ */
+export function* wordsInSteps(text: string, most?: number): Generator<void, readonly Word[]> {
+  const pieces = yield* piecesInSteps(text, most)
+  const exact: Word[] = []
+  yield* steppedThrough(pieces, STEP, (piece) => {
+    for (const word of wordsOfPiece(piece)) exact.push(word)
+  })
+  const folded: Word[] = []
+  let hasAccents = false
+  yield* steppedThrough(exact, STEP, ({ text, start, end }) => {
+    const plain = withoutAccents(text)
+    hasAccents ||= plain !== text
+    folded.push({ text: plain, start, end })
+  })
+  const joined: Word[] = []
+  yield* steppedThrough(groupsOf(pieces), STEP, (group) => {
+    for (const word of joinedOf(group)) joined.push(word)
+  })
+  return [...exact, ...(hasAccents ? folded : []), ...joined]
 }
 
 /** The text that PostgreSQL parses. */
@@ -67,7 +88,9 @@ export interface Wanted {
  */
 export function wantedOf(text: string, mayGoOn: number | null): Wanted {
   const pieces = piecesOf(text)
-  const joined = joinedOf(pieces).map((words) => words.map((word) => alone(word.text)))
+  const joined = groupsOf(pieces)
+    .map((group) => joinedOf(group).map((word) => alone(word.text)))
+    .filter((words) => words.length > 0)
   const isJoined =
     pieces.length > 1 && pieces.every(({ gap, isRun }, n) => !isRun && (n === 0 || gap === 'joiner'))
   const parts = pieces.map((piece, n) => spellings([piece], n === pieces.length - 1 ? mayGoOn : null))
@@ -106,23 +129,26 @@ function wordsOfPiece({ isRun, units }: Piece): readonly Word[] {
   })
 }
 
-/** Words between which only a joiner stands, in one word, with and without accents. */
-function joinedOf(pieces: readonly Piece[]): readonly (readonly Word[])[] {
+/** Words between which only a joiner stands. */
+function groupsOf(pieces: readonly Piece[]): readonly (readonly Unit[])[] {
   const groups: Unit[][] = []
   for (const { isRun, gap, units } of pieces) {
     if (isRun) groups.push([])
     else if (gap === 'joiner' && groups.at(-1)?.length !== 0) groups.at(-1)?.push(...units)
     else groups.push([...units])
   }
-  return groups.flatMap((units) => {
-    const [first] = units
-    const last = units.at(-1)
-    if (first === undefined || last === undefined || units.length < 2 || units.length > MAX_JOINED) return []
-    const text = units.map((unit) => unit.text).join('')
-    if (text.length > MAX_JOINED_LENGTH) return []
-    const place = { start: first.start, end: last.end }
-    return [[...new Set([text, withoutAccents(text)])].map((one) => ({ text: one, ...place }))]
-  })
+  return groups
+}
+
+/** The words of a group in one, with and without accents. */
+function joinedOf(units: readonly Unit[]): readonly Word[] {
+  const [first] = units
+  const last = units.at(-1)
+  if (first === undefined || last === undefined || units.length < 2 || units.length > MAX_JOINED) return []
+  const text = units.map((unit) => unit.text).join('')
+  if (text.length > MAX_JOINED_LENGTH) return []
+  const place = { start: first.start, end: last.end }
+  return [...new Set([text, withoutAccents(text)])].map((one) => ({ text: one, ...place }))
 }
 
 /** The text of a name that is indexed; null where there is none. */
