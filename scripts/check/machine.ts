@@ -1,6 +1,6 @@
 /**
  * Programs that the tests need and npm does not provide: a Redis server, PgBouncer, nginx, OpenSSL, Chromium, FFmpeg, a speech synthesiser, a speech
- * recogniser, and an object store with an S3 interface.
+ * recogniser, libfaketime, and an object store with an S3 interface.
  *
  * A missing program is installed if that needs no question (root on Debian, Homebrew on macOS). Otherwise the check fails
  * with one line that names what to install. It never skips tests.
@@ -99,6 +99,19 @@ const POCKETSPHINX: Tool = {
   brew: ['cmu-pocketsphinx'],
 }
 
+/** Where Debian has the library. */
+export const FAKETIME_LIBRARIES: readonly string[] = ['x86_64-linux-gnu', 'aarch64-linux-gnu'].map(
+  (machine) => `/usr/lib/${machine}/faketime/libfaketimeMT.so.1`,
+)
+
+/** Only for Linux. */
+const FAKETIME: Tool = {
+  what: 'libfaketime',
+  candidates: FAKETIME_LIBRARIES,
+  apt: ['libfaketime'],
+  brew: [],
+}
+
 const PYTHON: Tool = {
   what: 'Python 3.10 or later with venv',
   candidates: ['python3'],
@@ -123,6 +136,10 @@ export function providePrograms(root: string, files: readonly string[]): Program
   const runsCommands = files.includes('tests/docs/snippets.test.ts')
   const hasPages = files.some((file) => file.includes('tests/browser/')) || uses(/support\/chromium\.ts/)
   const chromium = process.env.TEST_CHROMIUM || null
+  const setsClocks = uses(/support\/faketime\.ts/)
+  const hasFaketime = process.platform === 'linux'
+  if (setsClocks && !hasFaketime)
+    console.log('Tests of clocks that are wrong (libfaketime) run on Linux only.')
   const needed: readonly (readonly [Tool, boolean])[] = [
     [REDIS, true],
     [CHROMIUM, hasPages && chromium === null],
@@ -135,6 +152,7 @@ export function providePrograms(root: string, files: readonly string[]): Program
     [HAPROXY, uses(/haproxy\.cfg/)],
     [NGINX, uses(/support\/nginx\.ts/)],
     [OPENSSL, uses(/support\/authority\.ts/)],
+    [FAKETIME, setsClocks && hasFaketime],
     [JQ, runsCommands],
     [CURL, runsCommands],
   ]
