@@ -6,7 +6,7 @@ COPY . .
 RUN bun run build
 
 # FFmpeg out of Debian's source, which has its security updates, with what the service lets a file use and nothing else: the decoders of
-# src/media/facts.rules.ts, the containers of src/media/rules.ts, and what it writes itself. That is 10 MB instead of 190, and a hostile file
+# src/calls/media/facts.rules.ts, the containers of src/calls/media/rules.ts, and what it writes itself. That is 10 MB instead of 190, and a hostile file
 # meets far less code.
 FROM debian:bookworm-slim AS ffmpeg
 WORKDIR /source

@@ -4,8 +4,9 @@
  * `BENCH_SIGNAL_ROWS` signals (10⁶ by default) are stored as rows, whose triggers note changes. The notes of the others are written directly;
  * `BENCH_SIGNALS` is the number of both. All notes are folded as in the service.
  */
-import { foldAll } from '../src/insight/counts/fold.ts'
+
 import { connect, type Sql } from '../src/platform/db/pool.ts'
+import { foldAll } from '../src/understand/counts/fold.ts'
 import { openEnvironment, startService } from './support/environment.ts'
 import { createTenant, type Tenant } from './support/ingestion.ts'
 import { table } from './support/measure.ts'

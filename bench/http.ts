@@ -6,9 +6,9 @@
  * is the work of the service beyond inserting: credentials, validation, the order of failures, the notifier.
  * The service runs no workers, so that sending mail does not count.
  */
-import { loadConfig } from '../src/config.ts'
-import { createContainer } from '../src/container.ts'
-import { createFeatures } from '../src/features.ts'
+import { loadConfig } from '../src/app/config.ts'
+import { createContainer } from '../src/app/container.ts'
+import { createFeatures } from '../src/app/features.ts'
 import { type Environment, openEnvironment, startProgram, startService } from './support/environment.ts'
 import { type Contestant, compare, inParallel, table } from './support/measure.ts'
 

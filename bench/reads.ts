@@ -5,9 +5,9 @@
  * The burst consists of sessions of six events, sent over HTTP, and as many rows of every other kind, written directly.
  * Autovacuum is off, so that statistics appear only on command.
  */
-import { loadConfig } from '../src/config.ts'
-import { createContainer } from '../src/container.ts'
-import { createFeatures } from '../src/features.ts'
+import { loadConfig } from '../src/app/config.ts'
+import { createContainer } from '../src/app/container.ts'
+import { createFeatures } from '../src/app/features.ts'
 import { type BurstOwner, burstId, loadBurst } from '../tests/support/burst.ts'
 import { type Environment, openEnvironment, startService } from './support/environment.ts'
 import { createTenant, event, type Tenant } from './support/ingestion.ts'

@@ -7,9 +7,9 @@
  */
 
 import { MIGRATIONS } from '../sql/migrations.ts'
-import { loadConfig } from '../src/config.ts'
-import { createContainer } from '../src/container.ts'
-import { createFeatures } from '../src/features.ts'
+import { loadConfig } from '../src/app/config.ts'
+import { createContainer } from '../src/app/container.ts'
+import { createFeatures } from '../src/app/features.ts'
 import { keyset } from '../src/http/paging.ts'
 import { migrate } from '../src/platform/db/migrate.ts'
 import { connect, type Sql } from '../src/platform/db/pool.ts'

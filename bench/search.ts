@@ -5,10 +5,11 @@
  * Compared in the same run with the bare statement that reads the newest matches from the index without rank, access and marks, and with
  * `ilike` over the texts of messages.
  */
-import { createTextWorkHere } from '../src/analyze/text-work.ts'
+
 import { connect, type Sql } from '../src/platform/db/pool.ts'
-import { meaningsOf } from '../src/search/meaning.ts'
-import { marked } from '../src/search/query.rules.ts'
+import { createTextWorkHere } from '../src/understand/analyze/text-work.ts'
+import { meaningsOf } from '../src/understand/search/meaning.ts'
+import { marked } from '../src/understand/search/query.rules.ts'
 import { openEnvironment, startService } from './support/environment.ts'
 import { createTenant, type Tenant } from './support/ingestion.ts'
 import { table } from './support/measure.ts'

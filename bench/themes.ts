@@ -3,9 +3,10 @@
  *
  * The throughput is that of an organization with `BENCH_ITEMS` items, on a real PostgreSQL: with prepared vectors, and with the embedding of a sample.
  */
-import { loadEmbed, packVector } from '../src/analyze/builtin/vectors/vectors.ts'
+
 import { connect, type Sql } from '../src/platform/db/pool.ts'
-import { unpacked } from '../src/themes/vector.rules.ts'
+import { loadEmbed, packVector } from '../src/understand/analyze/builtin/vectors/vectors.ts'
+import { unpacked } from '../src/understand/themes/vector.rules.ts'
 import { cpuOfSelf } from './support/cpu.ts'
 import { openEnvironment } from './support/environment.ts'
 import { kMeans } from './support/k-means.ts'

@@ -7,12 +7,12 @@
  * one transcript would count toward the next.
  */
 
-import { loadConfig } from '../src/config.ts'
-import { createContainer } from '../src/container.ts'
-import { createFeatures } from '../src/features.ts'
+import { loadConfig } from '../src/app/config.ts'
+import { createContainer } from '../src/app/container.ts'
+import { createFeatures } from '../src/app/features.ts'
+import { createTranscripts, type Utterance, writeTranscript } from '../src/calls/transcripts/service.ts'
 import type { Sql } from '../src/platform/db/pool.ts'
 import { transaction } from '../src/platform/db/transaction.ts'
-import { createTranscripts, type Utterance, writeTranscript } from '../src/transcripts/service.ts'
 import { type Environment, openEnvironment, startService } from './support/environment.ts'
 import { type Contestant, compare, type Rate, table } from './support/measure.ts'
 

@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createApp } from '../src/app.ts'
-import { loadConfig } from '../src/config.ts'
-import { createContainer } from '../src/container.ts'
+import { createApp } from '../src/app/app.ts'
+import { loadConfig } from '../src/app/config.ts'
+import { createContainer } from '../src/app/container.ts'
 
 /** Never connected to: the document is made without a request. */
 const NO_SERVERS = { database: { url: 'postgres://127.0.0.1:1/none' }, redis: null }

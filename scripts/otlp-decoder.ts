@@ -1,11 +1,11 @@
 /**
- * `bun scripts/otlp-decoder.ts`: writes src/otlp/trace-request.generated.js, the decoder of OTLP trace requests, out of the published
- * .proto files in src/otlp/proto. It decodes only: answers are two small messages, which src/otlp/answer.ts writes.
+ * `bun scripts/otlp-decoder.ts`: writes src/hear/otlp/trace-request.generated.js, the decoder of OTLP trace requests, out of the published
+ * .proto files in src/hear/otlp/proto. It decodes only: answers are two small messages, which src/hear/otlp/answer.ts writes.
  */
 import { fileURLToPath } from 'node:url'
 import pbjs from 'protobufjs-cli/pbjs'
 
-const root = fileURLToPath(new URL('../src/otlp/', import.meta.url))
+const root = fileURLToPath(new URL('../src/hear/otlp/', import.meta.url))
 const proto = `${root}proto/`
 const FLAGS = [
   ['-t', 'static-module', '-w', 'es6', '--force-number', '--keep-case=false'],

@@ -4,7 +4,7 @@
  * A problem that an operator can solve ends the start with one line on standard error and exit code 1. This file imports
  * little, so that the servers start at once. The rest of the service is loaded meanwhile.
  */
-import { type Config, ConfigError, loadConfig } from './config.ts'
+import { type Config, ConfigError, loadConfig } from './app/config.ts'
 import { type StartedServers, startServers } from './platform/embedded/servers.ts'
 import { limitHeap } from './platform/lifecycle/heap.ts'
 import { assertPortIsFree } from './platform/lifecycle/own-port.ts'
@@ -34,7 +34,7 @@ export async function serve(env: Environment): Promise<void> {
   endOnSignals(shutdown, log, { drainMs, abandon: () => servers?.abandon() })
   surviveErrors(shutdown, log, started.promise)
   try {
-    const loading = import('./service.ts')
+    const loading = import('./app/service.ts')
     if (config.databaseUrl === null) await assertPortIsFree(config)
     servers = await startServers(config, log)
     shutdown.add('servers', SERVERS_STOP_BUDGET_MS, servers.stop)

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { dirname, join, normalize, resolve } from 'node:path'
 import manifest from '../package.json'
-import { ERRORS } from '../src/error-catalogue.ts'
+import { ERRORS } from '../src/app/error-catalogue.ts'
 import { PLATFORM_ERRORS } from '../src/platform/errors.ts'
 import { namesIn, ORDINARY_WORDS } from './feature-names.ts'
 import { EXCEPTIONS, OWNERS } from './table-owners.ts'
@@ -13,8 +13,11 @@ import { EXCEPTIONS, OWNERS } from './table-owners.ts'
 const ROOT = resolve(import.meta.dir, '..')
 const MAX_LINES = 300
 
-/** Folders under `src` that are not features. */
-const SHARED = new Set(['platform', 'http', 'actors', 'cli'])
+/** Groups of `src` whose folders are features each. A group that is not named here is one folder. */
+const GROUPS_OF_FEATURES = new Set(['access', 'hear', 'calls', 'understand', 'tell', 'kernel'])
+
+/** Folders that are not features. */
+const SHARED = new Set(['platform', 'http', 'actors', 'cli', 'app'])
 
 interface Source {
   /** Relative to the repository. */
@@ -60,10 +63,18 @@ function isTypesOnly(names: string): boolean {
   return list?.split(',').every((name) => name.trim() === '' || name.trim().startsWith('type ')) ?? false
 }
 
-/** `src/agents/ingest/locked.store.ts` → feature `agents`, layer `store`; null for files that belong to no feature. */
+/** `src/hear/agents/ingest/locked.store.ts` → `agents`; `src/people/merge.ts` → `people`; '' for files of `src` itself. */
+function folderOf(path: string): string {
+  const [, group = '', folder = ''] = path.split('/')
+  if (group.endsWith('.ts')) return ''
+  return GROUPS_OF_FEATURES.has(group) ? folder : group
+}
+
+/** `src/hear/agents/ingest/locked.store.ts` → feature `agents`, layer `store`; null for files that belong to no feature. */
 function placeOf(path: string): { readonly feature: string; readonly layer: string } | null {
-  const [, folder, file] = /^src\/([^/]+)\/(.+)\.ts$/.exec(path) ?? []
-  if (folder === undefined || file === undefined || SHARED.has(folder)) return null
+  const folder = path.startsWith('src/') ? folderOf(path) : ''
+  const file = /([^/]+)\.ts$/.exec(path)?.[1]
+  if (folder === '' || file === undefined || SHARED.has(folder)) return null
   return {
     feature: folder,
     layer: /(?:^|[.-])(store|routes|actor|rules|model)$/.exec(file)?.[1] ?? 'service',
@@ -169,8 +180,8 @@ describe('architecture', () => {
     expect(namesIn('// upload\n/** agent_event */ const uploaded = reupload', names)).toEqual([])
   })
 
-  test('rooms of src/agents import downward only', () => {
-    const found = sources.filter(({ path }) => path.startsWith('src/agents/'))
+  test('rooms of src/hear/agents import downward only', () => {
+    const found = sources.filter(({ path }) => path.startsWith('src/hear/agents/'))
     expect(found.filter(({ path }) => agentRoomOf(path) === null).map(({ path }) => path)).toEqual([])
     expect(
       violations((from, to) => {
@@ -239,19 +250,19 @@ describe('architecture', () => {
     expect(shown.toSorted()).toEqual(allowed.toSorted())
   })
 
-  test('only src/assets writes the asset of a recording', () => {
+  test('only src/calls/assets writes the asset of a recording', () => {
     const writers = sources.filter(({ text }) =>
       [...withoutComments(text).matchAll(/\b(?:update|insert into)\s+recording\b([^`]*)/g)].some(
         ([, rest = '']) => /\basset_/.test(rest.split(/\bwhere\b/)[0] ?? ''),
       ),
     )
-    expect(writers.map(({ path }) => path)).toEqual(['src/assets/store.ts'])
+    expect(writers.map(({ path }) => path)).toEqual(['src/calls/assets/store.ts'])
   })
 
-  test('the environment is read in src/config.ts only', () => {
+  test('the environment is read in src/app/config.ts only', () => {
     const readers = sources.filter(
       ({ path, text }) =>
-        path !== 'src/config.ts' && /\b(?:process|Bun|import\.meta)\.env\b/.test(withoutComments(text)),
+        path !== 'src/app/config.ts' && /\b(?:process|Bun|import\.meta)\.env\b/.test(withoutComments(text)),
     )
     const allowed = new Set(['src/main.ts', 'src/cli.ts'])
     expect(readers.map(({ path }) => path).filter((path) => !allowed.has(path))).toEqual([])
@@ -282,8 +293,8 @@ describe('architecture', () => {
 })
 
 /**
- * Rooms of `src/agents` by their level. A file imports from its own room and from lower levels, so rooms of one level do not know each
- * other (src/agents/README.md).
+ * Rooms of `src/hear/agents` by their level. A file imports from its own room and from lower levels, so rooms of one level do not know each
+ * other (src/hear/agents/README.md).
  */
 const AGENT_ROOMS = {
   shared: 0,
@@ -296,10 +307,10 @@ const AGENT_ROOMS = {
   'warm-up': 4,
 } as const
 
-/** Null for files outside of `src/agents` and for files that no room is known for. */
+/** Null for files outside of `src/hear/agents` and for files that no room is known for. */
 function agentRoomOf(path: string): keyof typeof AGENT_ROOMS | null {
-  if (/^src\/agents\/(?:errors|model|request-model|settings)\.ts$/.test(path)) return 'shared'
-  const room = /^src\/agents\/([a-z-]+)(?:\/|\.ts$)/.exec(path)?.[1] ?? ''
+  if (/^src\/hear\/agents\/(?:errors|model|request-model|settings)\.ts$/.test(path)) return 'shared'
+  const room = /^src\/hear\/agents\/([a-z-]+)(?:\/|\.ts$)/.exec(path)?.[1] ?? ''
   return room !== 'shared' && Object.hasOwn(AGENT_ROOMS, room) ? (room as keyof typeof AGENT_ROOMS) : null
 }
 
@@ -342,7 +353,7 @@ function tableUses(tables: readonly string[]) {
     .filter(({ path }) => path.startsWith('src/'))
     .flatMap(({ path, text }) =>
       [...withoutComments(text).matchAll(use)].map(([, verb = '', table = '']) => ({
-        folder: path.split('/')[1] ?? '',
+        folder: folderOf(path),
         table,
         writes: verb !== 'from' && verb !== 'join',
       })),

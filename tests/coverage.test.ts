@@ -6,7 +6,7 @@ import { describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseSync, Visitor } from 'oxc-parser'
-import { ERRORS } from '../src/error-catalogue.ts'
+import { ERRORS } from '../src/app/error-catalogue.ts'
 
 interface Row {
   readonly rule: string

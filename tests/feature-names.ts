@@ -49,6 +49,7 @@ export const ORDINARY_WORDS: readonly OrdinaryWord[] = [
   { name: 'search', path: 'src/platform/', reason: 'The parameters of a URL (`searchParams`).' },
   { name: 'folders', path: 'src/platform/', reason: 'Folders of the file system.' },
   { name: 'identity', path: 'src/platform/net/', reason: 'The content coding of HTTP.' },
+  { name: 'counts', path: 'src/platform/', reason: 'The verb: what is counted.' },
   { name: 'api_key', path: 'src/platform/net/', reason: 'The key of another service.' },
   { name: 'api_key', path: 'src/platform/observability/log.ts', reason: 'Members that logs must not show.' },
   { name: 'client', path: 'src/platform/storage/', reason: 'The client of S3.' },

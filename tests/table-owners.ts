@@ -25,7 +25,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   findings: ['finding_verdict', 'insight_subject', 'kind_precision'],
   folders: ['folder', 'upload_batch'],
   importers: ['import_source'],
-  insight: ['day_recount', 'insight_count', 'insight_count_change', 'insight_dimension'],
+  counts: ['day_recount', 'insight_count', 'insight_count_change', 'insight_dimension'],
   identity: [
     'agent_secret',
     'api_key',
@@ -167,19 +167,19 @@ export const EXCEPTIONS: readonly Exception[] = [
     'transcript_utterance',
   ].map((table) => ({
     table,
-    folder: 'insight',
+    folder: 'counts',
     reason:
       'Counts and timelines read what every channel has heard, with the conditions of access of its owner.',
   })),
   ...['agent_session', 'agent_signal', 'feedback_record', 'insight_subject', 'recording'].map((table) => ({
     table,
-    folder: 'insight',
+    folder: 'counts',
     writes: true as const,
     reason: 'Owns the column `counted`, and counts the rows, with the conditions of access of their owner.',
   })),
   {
     table: 'organization',
-    folder: 'insight',
+    folder: 'counts',
     reason: 'Counts of an organization that was deleted meanwhile are dropped.',
   },
   ...['feedback_record', 'person', 'person_alias', 'recording'].map((table) => ({
@@ -199,7 +199,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   ...['theme', 'theme_item'].map((table) => ({
     table,
-    folder: 'insight',
+    folder: 'counts',
     reason: 'Signals are counted by their themes.',
   })),
   ...['app_user', 'membership', 'organization'].map((table) => ({

@@ -5,9 +5,9 @@
 import { parentPort } from 'node:worker_threads'
 import { connectionsNeeded, DEFAULT_OPTIONS } from '../src/actors/options.ts'
 import { serveThread } from '../src/actors/thread.ts'
-import { createRemoteTextWork } from '../src/analyze/text-port.ts'
-import { createContainer } from '../src/container.ts'
-import { createFeatures } from '../src/features.ts'
+import { createContainer } from '../src/app/container.ts'
+import { createFeatures } from '../src/app/features.ts'
+import { createRemoteTextWork } from '../src/understand/analyze/text-port.ts'
 
 if (parentPort === null) throw new Error('this file is the entry of a thread')
 

@@ -4,14 +4,14 @@
  */
 import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
-import { patternsWork, previewWork } from '../src/agents/events/redaction.ts'
-import { createIngestWork } from '../src/agents/ingest/work.ts'
-import { createReadWork } from '../src/coding-sessions/read.ts'
+import { prepareRecordingWork } from '../src/calls/recordings/work.ts'
+import { readOutputWork } from '../src/calls/transcribe/read-output.ts'
+import { patternsWork, previewWork } from '../src/hear/agents/events/redaction.ts'
+import { createIngestWork } from '../src/hear/agents/ingest/work.ts'
+import { createReadWork } from '../src/hear/coding-sessions/read.ts'
+import { createTraceWork } from '../src/hear/otlp/work.ts'
 import { parseBodyWork } from '../src/http/parse-body.ts'
-import { createTraceWork } from '../src/otlp/work.ts'
 import { serveWork } from '../src/platform/concurrency/work-thread.ts'
-import { prepareRecordingWork } from '../src/recordings/work.ts'
-import { readOutputWork } from '../src/transcribe/read-output.ts'
 
 if (parentPort === null) throw new Error('this file is the entry of a thread')
 

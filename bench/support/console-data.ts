@@ -3,11 +3,11 @@
  *
  * Triggers are off meanwhile. The notes of the counts are written as the triggers write them, and folded.
  */
-import { loadConfig } from '../../src/config.ts'
-import { createContainer } from '../../src/container.ts'
-import { createFeatures } from '../../src/features.ts'
-import { foldAll } from '../../src/insight/counts/fold.ts'
+import { loadConfig } from '../../src/app/config.ts'
+import { createContainer } from '../../src/app/container.ts'
+import { createFeatures } from '../../src/app/features.ts'
 import { connect, type Sql } from '../../src/platform/db/pool.ts'
+import { foldAll } from '../../src/understand/counts/fold.ts'
 import type { Environment } from './environment.ts'
 
 /** Signals of a session; feedback records and calls have one. */

@@ -1,7 +1,7 @@
 /** Agent conversations for benchmarks: an application with its secret, events, and HTTP callers. */
-import { loadConfig } from '../../src/config.ts'
-import { createContainer } from '../../src/container.ts'
-import { createFeatures } from '../../src/features.ts'
+import { loadConfig } from '../../src/app/config.ts'
+import { createContainer } from '../../src/app/container.ts'
+import { createFeatures } from '../../src/app/features.ts'
 import type { Environment } from './environment.ts'
 import { type Contestant, inParallel } from './measure.ts'
 

@@ -1,5 +1,5 @@
 /** k-means over TF-IDF (cosine), which a grouping of texts should beat. */
-import { stemsOf } from '../../src/themes/words.rules.ts'
+import { stemsOf } from '../../src/understand/themes/words.rules.ts'
 import { shuffled } from './theme-set.ts'
 
 type Weights = ReadonlyMap<string, number>

@@ -3,11 +3,11 @@
  * shipped recording actor in a separate process. Settings come from the same variables as for the service.
  */
 import { createRuntime } from '../../src/actors/runtime.ts'
-import { loadConfig } from '../../src/config.ts'
-import { createContainer } from '../../src/container.ts'
+import { loadConfig } from '../../src/app/config.ts'
+import { createContainer } from '../../src/app/container.ts'
+import { recordingActor } from '../../src/calls/recordings/actor.ts'
 import { createFetchPublic } from '../../src/platform/net/fetch-public.ts'
 import { createOutboundPolicy } from '../../src/platform/net/outbound-url.ts'
-import { recordingActor } from '../../src/recordings/actor.ts'
 
 const config = loadConfig(process.env)
 const servers = { database: { url: config.databaseUrl ?? '' }, redis: config.redisUrl }

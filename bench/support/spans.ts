@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import protobuf from 'protobufjs'
 
 const ROOT = new URL('../../', import.meta.url).pathname
-const PROTO = `${ROOT}src/otlp/proto/`
+const PROTO = `${ROOT}src/hear/otlp/proto/`
 
 interface Spans {
   readonly spans: readonly {

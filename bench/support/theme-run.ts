@@ -1,11 +1,11 @@
 /** Groups items in memory, with the rules of the actor and in its rhythm: what a database would hold stands in maps. */
-import { LINK_AFTER } from '../../src/themes/actor.ts'
-import { choose, MAX_ASSIGNED } from '../../src/themes/assign.ts'
-import type { WantedItem } from '../../src/themes/items.rules.ts'
-import { link } from '../../src/themes/link.ts'
-import { type Member, NOTHING, type Totals, totalsAfter } from '../../src/themes/members.rules.ts'
-import { addTo, emptySum, meanOf, sumBytes, vectorBytes } from '../../src/themes/vector.rules.ts'
-import { stemsOf } from '../../src/themes/words.rules.ts'
+import { LINK_AFTER } from '../../src/understand/themes/actor.ts'
+import { choose, MAX_ASSIGNED } from '../../src/understand/themes/assign.ts'
+import type { WantedItem } from '../../src/understand/themes/items.rules.ts'
+import { link } from '../../src/understand/themes/link.ts'
+import { type Member, NOTHING, type Totals, totalsAfter } from '../../src/understand/themes/members.rules.ts'
+import { addTo, emptySum, meanOf, sumBytes, vectorBytes } from '../../src/understand/themes/vector.rules.ts'
+import { stemsOf } from '../../src/understand/themes/words.rules.ts'
 
 export interface Arrived {
   readonly text: string

@@ -1,9 +1,9 @@
 /** Upload targets: the service with each protocol, a peer, and the limit. curl is the client for all. */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { loadConfig } from '../../src/config.ts'
-import { createContainer } from '../../src/container.ts'
-import { createFeatures } from '../../src/features.ts'
+import { loadConfig } from '../../src/app/config.ts'
+import { createContainer } from '../../src/app/container.ts'
+import { createFeatures } from '../../src/app/features.ts'
 import type { Environment } from './environment.ts'
 
 export interface OpenUpload {

@@ -10,13 +10,13 @@ const LAYERS = [
   { name: 'cli', files: /^src\/cli(?:\/|\.ts$)/, label: 'src/cli<br>commands' },
   {
     name: 'settings',
-    files: /^src\/(?:config|settings[a-z0-9-]*)\.ts$/,
-    label: 'src/config.ts, settings.ts<br>settings',
+    files: /^src\/app\/(?:config\.ts$|settings\/)/,
+    label: 'src/app/config.ts, settings<br>settings',
   },
   {
     name: 'start',
-    files: /^(?:workers\/|src\/[^/]+\.ts$)/,
-    label: 'src/main.ts, service.ts, app.ts,<br>features.ts, container.ts, workers<br>start and wiring',
+    files: /^(?:workers\/|src\/app\/|src\/[^/]+\.ts$)/,
+    label: 'src/main.ts, src/app, workers<br>start and wiring',
   },
   { name: 'http', files: /^src\/http\//, label: 'src/http<br>operations, authentication, limits' },
   { name: 'actors', files: /^src\/actors\//, label: 'src/actors<br>mailboxes and turns' },

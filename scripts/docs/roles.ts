@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadConfig } from '../../src/config.ts'
-import { createContainer } from '../../src/container.ts'
-import { createFeatures } from '../../src/features.ts'
+import { loadConfig } from '../../src/app/config.ts'
+import { createContainer } from '../../src/app/container.ts'
+import { createFeatures } from '../../src/app/features.ts'
 import type { Operation } from '../../src/http/operation.ts'
 
 /** Never connected to: operations are declared without a request. */

@@ -1,7 +1,8 @@
 /** Tables of the documentation that are made from the code. */
+
+import type { Setting } from '../../src/app/settings/kinds.ts'
+import { SETTING_GROUPS } from '../../src/app/settings/table.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
-import { SETTING_GROUPS } from '../../src/settings.ts'
-import type { Setting } from '../../src/settings-kinds.ts'
 
 /** One table for each group of settings, under its heading. */
 export function settingTables(): string {

@@ -1,11 +1,11 @@
 /** The figures by which the gate decides. */
-import { createBuiltInAnalyzer } from '../../src/analyze/builtin/builtin.ts'
-import { blindSet } from '../../src/analyze/eval/blind-set.ts'
-import { judge as judgeWith } from '../../src/analyze/eval/evaluate.ts'
-import { type Measured, passesGate, requiredPrecision } from '../../src/analyze/gate.rules.ts'
-import { KINDS } from '../../src/analyze/insight.ts'
-import { createTextWorkHere } from '../../src/analyze/text-work.ts'
-import { CHANNELS } from '../../src/insight/model.ts'
+import { createBuiltInAnalyzer } from '../../src/understand/analyze/builtin/builtin.ts'
+import { blindSet } from '../../src/understand/analyze/eval/blind-set.ts'
+import { judge as judgeWith } from '../../src/understand/analyze/eval/evaluate.ts'
+import { type Measured, passesGate, requiredPrecision } from '../../src/understand/analyze/gate.rules.ts'
+import { KINDS } from '../../src/understand/analyze/insight.ts'
+import { createTextWorkHere } from '../../src/understand/analyze/text-work.ts'
+import { CHANNELS } from '../../src/understand/counts/model.ts'
 import { type Decided, MIN_POSITIVES } from './calibrate.ts'
 import { isOwn } from './folds.ts'
 import { sourcesWithoutCustomers } from './public.ts'
@@ -62,7 +62,7 @@ async function ofRules(): Promise<Figures> {
   return figures
 }
 
-/** The content of src/analyze/figures.json, in a stable order. */
+/** The content of src/understand/analyze/figures.json, in a stable order. */
 export async function figuresFile(decided: readonly Decided[], version: string): Promise<string> {
   const all = { ...ofClassifier(decided), ...(await ofRules()) }
   const lines = Object.entries(all)

@@ -2,19 +2,20 @@
  * Trains the classifier with AdaGrad (Duchi et al. 2011). Of an item only the whole has labels, so the piece that has most of a kind at the moment learns it
  * (multiple-instance learning). The same input gives the same weights.
  */
-import { mayHave } from '../../src/analyze/builtin/analyze.ts'
+
+import { createRandom } from '../../src/platform/random.ts'
+import { mayHave } from '../../src/understand/analyze/builtin/analyze.ts'
 import {
   emptyLinear,
   kindVotes,
   type Linear,
   shares,
   votesOf,
-} from '../../src/analyze/builtin/classifier.rules.ts'
-import type { Input } from '../../src/analyze/builtin/inputs.rules.ts'
-import type { Piece } from '../../src/analyze/builtin/pieces.rules.ts'
-import { KINDS } from '../../src/analyze/insight.ts'
-import type { Channel } from '../../src/insight/model.ts'
-import { createRandom } from '../../src/platform/random.ts'
+} from '../../src/understand/analyze/builtin/classifier.rules.ts'
+import type { Input } from '../../src/understand/analyze/builtin/inputs.rules.ts'
+import type { Piece } from '../../src/understand/analyze/builtin/pieces.rules.ts'
+import { KINDS } from '../../src/understand/analyze/insight.ts'
+import type { Channel } from '../../src/understand/counts/model.ts'
 import { shuffled } from './random.ts'
 
 /** Chosen by leaving out sources. */

@@ -12,8 +12,8 @@ import {
   type Outcome,
   SENTIMENTS,
   type Sentiment,
-} from '../../src/analyze/insight.ts'
-import type { Channel } from '../../src/insight/model.ts'
+} from '../../src/understand/analyze/insight.ts'
+import type { Channel } from '../../src/understand/counts/model.ts'
 import type { Labelled } from './items.ts'
 
 const FOLDER = join(import.meta.dir, '../../data/insight/public')

@@ -1,7 +1,7 @@
 /** The messages between the main thread and a worker thread: plain data, which is cloned on the way, and a port. */
 import type { MessagePort } from 'node:worker_threads'
-import type { Config } from '../config.ts'
-import type { Servers } from '../container.ts'
+import type { Config } from '../app/config.ts'
+import type { Servers } from '../app/container.ts'
 
 export interface StartOrder {
   readonly type: 'start'

@@ -4,7 +4,7 @@
  *
  * An unhandled error ends only this thread; the main thread starts another.
  */
-import type { Container } from '../container.ts'
+import type { Container } from '../app/container.ts'
 import { resolvesWithin } from '../platform/concurrency/timeout.ts'
 import { keepMaintaining } from './maintenance.ts'
 import type { RuntimeOptions } from './options.ts'

@@ -6,8 +6,8 @@
  * thread was running, only that message is blamed. The epochs keep this safe even if the old thread is not really gone.
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
-import type { Config } from '../config.ts'
-import type { Servers } from '../container.ts'
+import type { Config } from '../app/config.ts'
+import type { Servers } from '../app/container.ts'
 import { resolvesWithin } from '../platform/concurrency/timeout.ts'
 import type { Sql } from '../platform/db/pool.ts'
 import type { Log } from '../platform/observability/log.ts'

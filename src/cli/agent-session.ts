@@ -16,9 +16,9 @@ import {
   waitForSession,
 } from '../client/session-upload.ts'
 import type { SourceFile } from '../client/source-file.ts'
-import { FORMATS, type Format } from '../coding-sessions/event.rules.ts'
-import { detectFormat } from '../coding-sessions/formats/detect.rules.ts'
-import { MAX_RECORD_BYTES, recordsOf } from '../coding-sessions/records.rules.ts'
+import { FORMATS, type Format } from '../hear/coding-sessions/event.rules.ts'
+import { detectFormat } from '../hear/coding-sessions/formats/detect.rules.ts'
+import { MAX_RECORD_BYTES, recordsOf } from '../hear/coding-sessions/records.rules.ts'
 import { type Input, Interrupted, type Output, UsageError } from './command.ts'
 import { pairs, table } from './output.ts'
 import { credentialOf, findAll, serviceUrl, untilSignal } from './remote.ts'

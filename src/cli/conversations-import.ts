@@ -1,17 +1,22 @@
 /** `earshot conversations import`: its flags, requests, progress and report. */
-import { EVENT_TYPE_PATTERN } from '../agents/model.ts'
-import type { AppendRequest, AppendResponse } from '../agents/request-model.ts'
+
 import { ClientError } from '../client/failures.ts'
 import { createSender, type Send } from '../client/requests.ts'
-import type { Reader } from '../feedback/row-import/reader.ts'
-import { type ConversationImport, type ImportCounts, importConversations } from '../importers/import-file.ts'
+import { EVENT_TYPE_PATTERN } from '../hear/agents/model.ts'
+import type { AppendRequest, AppendResponse } from '../hear/agents/request-model.ts'
+import type { Reader } from '../hear/feedback/row-import/reader.ts'
+import {
+  type ConversationImport,
+  type ImportCounts,
+  importConversations,
+} from '../hear/importers/import-file.ts'
 import {
   COLUMNS,
   type Column,
   columnOf,
   createConversationJudge,
   type RowOptions,
-} from '../importers/row.rules.ts'
+} from '../hear/importers/row.rules.ts'
 import { type Input, Interrupted, type Output, UsageError } from './command.ts'
 import { pairs } from './output.ts'
 import { createProgress } from './progress.ts'

@@ -2,9 +2,9 @@
  * The HTTP interface of the service within a command, on a free port of the loopback interface: the demo is sent like the
  * data of any client, whether the service runs or not. It has no limits by the minute, and ends with the command.
  */
-import { createApp } from '../app.ts'
-import { createFeatures, type Features } from '../features.ts'
-import { SETTING_GROUPS } from '../settings.ts'
+import { createApp } from '../app/app.ts'
+import { createFeatures, type Features } from '../app/features.ts'
+import { SETTING_GROUPS } from '../app/settings/table.ts'
 import type { Input } from './command.ts'
 import { type Services, withServices } from './services.ts'
 

@@ -2,17 +2,18 @@
  * `earshot demo`: loads data of a made-up company into an organization of its own, so that it never mixes with real data and
  * leaves with everything that was derived from it. The running service analyses it like any other data.
  */
+
+import type { ErasedOrganization, Organization } from '../access/identity/service.ts'
+import { linkUrl, START_PATH } from '../access/sign-in/link.rules.ts'
 import { transactionWithOutbox } from '../actors/mailbox.ts'
-import { loadConfig } from '../config.ts'
-import { type Call, createCall } from '../demo-data/client.ts'
-import { AGENTS, COLLEAGUE } from '../demo-data/requests.rules.ts'
-import { type Sent, sendStory } from '../demo-data/send.ts'
-import { readStory, type Story } from '../demo-data/story.rules.ts'
-import { judge } from '../demo-data/verdicts.ts'
+import { loadConfig } from '../app/config.ts'
+import { type Call, createCall } from '../app/demo-data/client.ts'
+import { AGENTS, COLLEAGUE } from '../app/demo-data/requests.rules.ts'
+import { type Sent, sendStory } from '../app/demo-data/send.ts'
+import { readStory, type Story } from '../app/demo-data/story.rules.ts'
+import { judge } from '../app/demo-data/verdicts.ts'
 import { localUrl } from '../http/base-url.ts'
-import type { ErasedOrganization, Organization } from '../identity/service.ts'
-import { themesMessages } from '../messages/themes.ts'
-import { linkUrl, START_PATH } from '../sign-in/link.rules.ts'
+import { themesMessages } from '../kernel/messages/themes.ts'
 import { type Input, Interrupted, type Output } from './command.ts'
 import { removeFrom } from './demo-remove.ts'
 import { type OwnService, withOwnService } from './demo-service.ts'

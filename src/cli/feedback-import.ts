@@ -1,7 +1,7 @@
 /** `earshot feedback import`: its flags, progress and report. */
 
-import { notesOf } from '../feedback/import-jobs/guess.rules.ts'
-import { HEAD_BYTES, readHead } from '../feedback/import-jobs/head.ts'
+import { notesOf } from '../hear/feedback/import-jobs/guess.rules.ts'
+import { HEAD_BYTES, readHead } from '../hear/feedback/import-jobs/head.ts'
 import {
   checkHeader,
   type Mapping,
@@ -9,11 +9,11 @@ import {
   NO_MAPPING,
   parseColumnMap,
   parseMappingFile,
-} from '../feedback/row-import/mapping.rules.ts'
-import type { Reader } from '../feedback/row-import/reader.ts'
-import { batchWriter, type Counts, importRecords } from '../feedback/row-import/records.ts'
-import { createJudge } from '../feedback/row-import/row.rules.ts'
-import type { SourceRow } from '../feedback/service.ts'
+} from '../hear/feedback/row-import/mapping.rules.ts'
+import type { Reader } from '../hear/feedback/row-import/reader.ts'
+import { batchWriter, type Counts, importRecords } from '../hear/feedback/row-import/records.ts'
+import { createJudge } from '../hear/feedback/row-import/row.rules.ts'
+import type { SourceRow } from '../hear/feedback/service.ts'
 import { createPeople } from '../people/service.ts'
 import { type Input, type Output, UsageError } from './command.ts'
 import { pairs } from './output.ts'

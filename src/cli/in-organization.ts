@@ -1,5 +1,5 @@
 /** The frame of most commands: open the services, find the organization, run. Loads other modules only when called. */
-import type { Organization } from '../identity/service.ts'
+import type { Organization } from '../access/identity/service.ts'
 import type { Flag, Input } from './command.ts'
 import type { Services } from './services.ts'
 

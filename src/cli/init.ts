@@ -2,9 +2,10 @@
  * `earshot init`: prepares an empty database for the first request. It creates the same objects as the first start in
  * embedded mode, under names of your choice. It also works with `DATABASE_URL`.
  */
-import { createFolders } from '../folders/service.ts'
+
+import { linkUrl, START_PATH } from '../access/sign-in/link.rules.ts'
+import { createFolders } from '../calls/folders/service.ts'
 import { localUrl } from '../http/base-url.ts'
-import { linkUrl, START_PATH } from '../sign-in/link.rules.ts'
 import { type Input, type Output, UsageError } from './command.ts'
 import { migrateDatabase } from './migrate.ts'
 import { pairs } from './output.ts'

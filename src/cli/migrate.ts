@@ -1,6 +1,6 @@
 /** `earshot migrate`: the only command that works with an old or missing schema. */
 import { MIGRATIONS } from '../../sql/migrations.ts'
-import { loadConfig } from '../config.ts'
+import { loadConfig } from '../app/config.ts'
 import { migrate } from '../platform/db/migrate.ts'
 import { connect } from '../platform/db/pool.ts'
 import { openServers } from '../platform/embedded/servers.ts'

@@ -1,5 +1,5 @@
 /** What imports of files share: the reader of rows, and the report of refused rows. */
-import { bytesOfFile, type Reader, readCsv, readJsonLines } from '../feedback/row-import/reader.ts'
+import { bytesOfFile, type Reader, readCsv, readJsonLines } from '../hear/feedback/row-import/reader.ts'
 import { AppError } from '../platform/errors.ts'
 import { type Flag, type Input, UsageError } from './command.ts'
 

@@ -6,7 +6,7 @@
  */
 import { parseArgs } from 'node:util'
 import { version } from '../../package.json'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../app/config.ts'
 import { asUnavailable, errorCode } from '../platform/db/sqlstate.ts'
 import { AppError } from '../platform/errors.ts'
 import { oneLine, StartError } from '../platform/lifecycle/start-error.ts'

@@ -3,10 +3,10 @@
  * must not.
  */
 import { MIGRATIONS } from '../../sql/migrations.ts'
-import { type Applications, createApplications } from '../agents/applications/service.ts'
-import { loadConfig } from '../config.ts'
-import { type Container, createContainer } from '../container.ts'
-import { createIdentity, type Identity, type Organization } from '../identity/service.ts'
+import { createIdentity, type Identity, type Organization } from '../access/identity/service.ts'
+import { loadConfig } from '../app/config.ts'
+import { type Container, createContainer } from '../app/container.ts'
+import { type Applications, createApplications } from '../hear/agents/applications/service.ts'
 import { assertMigrated } from '../platform/db/migrate.ts'
 import { openServers } from '../platform/embedded/servers.ts'
 import { AppError } from '../platform/errors.ts'

@@ -1,6 +1,6 @@
 /** `earshot servers stop`. */
 import { realpathSync } from 'node:fs'
-import { loadConfig } from '../config.ts'
+import { loadConfig } from '../app/config.ts'
 import { stopUnusedServers, type Unused } from '../platform/embedded/unused.ts'
 import { createLog } from '../platform/observability/log.ts'
 import type { Input } from './command.ts'

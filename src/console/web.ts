@@ -3,7 +3,7 @@
  * other clients where things are.
  */
 import { Elysia } from 'elysia'
-import type { Config } from '../config.ts'
+import type { Config } from '../app/config.ts'
 import { pathOf } from '../http/address.ts'
 import { baseUrlOf } from '../http/base-url.ts'
 import { type Representation, representation } from '../http/openapi/representation.ts'

@@ -4,9 +4,14 @@
  * Every presented credential must be valid. A bad token beside a good key is 401. Falling back to the key would hide
  * the client's mistake until the key is revoked.
  */
-import type { Config } from '../config.ts'
-import type { Authentication, OrganizationPrincipal, UserPrincipal } from '../identity/authentication.ts'
-import type { PersonPrincipal, Principal } from '../identity/principal.ts'
+
+import type {
+  Authentication,
+  OrganizationPrincipal,
+  UserPrincipal,
+} from '../access/identity/authentication.ts'
+import type { PersonPrincipal, Principal } from '../access/identity/principal.ts'
+import type { Config } from '../app/config.ts'
 import { AppError, type ErrorCode } from '../platform/errors.ts'
 import type { Access, Operation } from './operation.ts'
 import { assertNotForged, sessionSecretOf } from './session-cookie.ts'

@@ -6,8 +6,8 @@
  * database.
  */
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
-import type { Read } from '../audit/actions.ts'
-import type { PersonPrincipal, Principal } from '../identity/principal.ts'
+import type { Read } from '../access/audit/actions.ts'
+import type { PersonPrincipal, Principal } from '../access/identity/principal.ts'
 import type { Work } from '../platform/concurrency/work.ts'
 import type { ErrorCode } from '../platform/errors.ts'
 import type { BodyInput } from './parse-body.ts'

@@ -6,8 +6,9 @@
  * because a limiter must never make the service unavailable. Every counted response states the caller's limits
  * (draft-ietf-httpapi-ratelimit-headers, and the older X-RateLimit-*).
  */
-import type { Deps } from '../container.ts'
-import type { PersonPrincipal, Principal } from '../identity/principal.ts'
+
+import type { PersonPrincipal, Principal } from '../access/identity/principal.ts'
+import type { Deps } from '../app/container.ts'
 import { AppError } from '../platform/errors.ts'
 import { clientIp, countingKey, trustedProxies } from './client-ip.ts'
 import type { Operation } from './operation.ts'

@@ -3,7 +3,7 @@
  * one normal form are one person, so they are merged.
  */
 import { send } from '../actors/mailbox.ts'
-import { personMergeMessages } from '../messages/person-merge.ts'
+import { personMergeMessages } from '../kernel/messages/person-merge.ts'
 import type { DataChange } from '../platform/db/data-change.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { contactAddress } from '../platform/validation/user-address.ts'

@@ -6,8 +6,8 @@
  */
 
 import { transactionWithOutbox } from '../actors/mailbox.ts'
-import type { Deps } from '../container.ts'
-import { erasureMessages } from '../messages/erasure.ts'
+import type { Deps } from '../app/container.ts'
+import { erasureMessages } from '../kernel/messages/erasure.ts'
 import type { Alongside } from '../platform/db/alongside.ts'
 import { withinReach } from '../platform/db/bounded-scan.ts'
 import { databaseTime } from '../platform/db/database-time.ts'

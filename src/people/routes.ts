@@ -1,7 +1,7 @@
 /** Operations on people. They parse, call the directory and shape the response. */
 
 import { Type } from '@sinclair/typebox'
-import { recorded } from '../audit/change.ts'
+import { recorded } from '../access/audit/change.ts'
 import { accepted, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
 import { moment, uuidOf } from '../http/parameters.ts'

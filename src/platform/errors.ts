@@ -1,6 +1,6 @@
 /**
  * `AppError`, the only error that a client sees in full, and the errors that belong to no feature. Each feature declares
- * its own errors in `src/<feature>/errors.ts`. `src/error-catalogue.ts` merges the declarations.
+ * its own errors in `src/<feature>/errors.ts`. `src/app/error-catalogue.ts` merges the declarations.
  *
  * Clients branch on a code, so a code is never renamed. Its HTTP status is fixed. Messages are for people and may change.
  * An `AppError` contains nothing internal: no SQL text, no stack, no secret, no file path.

@@ -1,15 +1,15 @@
 /** The analysis of metered responses, from stored events to qualitative signals. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { analysisActor } from '../../src/agents/analysis/actor.ts'
-import { sessionReanalysisActor } from '../../src/agents/analysis/reanalysis.ts'
-import { sessionActor } from '../../src/agents/sessions/actor.ts'
-import { deleteSessions } from '../../src/agents/sessions/deletion.store.ts'
-import { AnalyzerError } from '../../src/analyze/analyzer-error.ts'
-import type { Analyzer, Subject } from '../../src/analyze/insight.ts'
-import { NO_TOKEN_LIMIT } from '../../src/analyze/token-budget.ts'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/app/config.ts'
+import { analysisActor } from '../../src/hear/agents/analysis/actor.ts'
+import { sessionReanalysisActor } from '../../src/hear/agents/analysis/reanalysis.ts'
+import { sessionActor } from '../../src/hear/agents/sessions/actor.ts'
+import { deleteSessions } from '../../src/hear/agents/sessions/deletion.store.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
+import { AnalyzerError } from '../../src/understand/analyze/analyzer-error.ts'
+import type { Analyzer, Subject } from '../../src/understand/analyze/insight.ts'
+import { NO_TOKEN_LIMIT } from '../../src/understand/analyze/token-budget.ts'
 import {
   assistant,
   createApplication,

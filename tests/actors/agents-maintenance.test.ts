@@ -1,15 +1,15 @@
 /** Tasks that become due by time: gap time-outs, credits that arrived, retention. Also deletion, which leaves no rows of the session. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { WakeUp } from '../../src/actors/types.ts'
-import { analysisActor } from '../../src/agents/analysis/actor.ts'
-import { sessionActor } from '../../src/agents/sessions/actor.ts'
-import { deleteSessions } from '../../src/agents/sessions/deletion.store.ts'
-import { agentMaintenance } from '../../src/agents/sessions/maintenance.ts'
-import { NO_TOKEN_LIMIT } from '../../src/analyze/token-budget.ts'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/app/config.ts'
+import { analysisActor } from '../../src/hear/agents/analysis/actor.ts'
+import { sessionActor } from '../../src/hear/agents/sessions/actor.ts'
+import { deleteSessions } from '../../src/hear/agents/sessions/deletion.store.ts'
+import { agentMaintenance } from '../../src/hear/agents/sessions/maintenance.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
+import { NO_TOKEN_LIMIT } from '../../src/understand/analyze/token-budget.ts'
 import {
   assistant,
   createApplication,

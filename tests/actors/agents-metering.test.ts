@@ -1,9 +1,9 @@
 /** Metering: each visible final assistant response costs one unit, once, while the credits last. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { sessionActor } from '../../src/agents/sessions/actor.ts'
-import { deleteSessions } from '../../src/agents/sessions/deletion.store.ts'
-import { loadConfig } from '../../src/config.ts'
-import { createIdentity } from '../../src/identity/service.ts'
+import { createIdentity } from '../../src/access/identity/service.ts'
+import { loadConfig } from '../../src/app/config.ts'
+import { sessionActor } from '../../src/hear/agents/sessions/actor.ts'
+import { deleteSessions } from '../../src/hear/agents/sessions/deletion.store.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'

@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { transactionWithOutbox } from '../../src/actors/mailbox.ts'
 import { createRuntime, type Runtime } from '../../src/actors/runtime.ts'
-import { analysisActor } from '../../src/agents/analysis/actor.ts'
-import { sessionActor } from '../../src/agents/sessions/actor.ts'
-import { agentMaintenance } from '../../src/agents/sessions/maintenance.ts'
-import { loadConfig } from '../../src/config.ts'
-import { type Container, createContainer } from '../../src/container.ts'
+import { loadConfig } from '../../src/app/config.ts'
+import { type Container, createContainer } from '../../src/app/container.ts'
+import { analysisActor } from '../../src/hear/agents/analysis/actor.ts'
+import { sessionActor } from '../../src/hear/agents/sessions/actor.ts'
+import { agentMaintenance } from '../../src/hear/agents/sessions/maintenance.ts'
 import {
   assistant,
   createApplication,

@@ -1,7 +1,7 @@
 /** The session's actor on a real database: order, gaps, revisions, late events, feedback signals, paging. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { sessionActor } from '../../src/agents/sessions/actor.ts'
-import { reopenAround } from '../../src/agents/sessions/responses.store.ts'
+import { sessionActor } from '../../src/hear/agents/sessions/actor.ts'
+import { reopenAround } from '../../src/hear/agents/sessions/responses.store.ts'
 import type { Tx } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'

@@ -1,7 +1,7 @@
 /** Turns of many sessions in one transaction: long sessions, deleted sessions, and one session that fails. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
-import { sessionActor } from '../../src/agents/sessions/actor.ts'
+import { sessionActor } from '../../src/hear/agents/sessions/actor.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { NO_SWEEP, startWorker, testDeps } from '../support/actors.ts'

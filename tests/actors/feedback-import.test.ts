@@ -1,7 +1,7 @@
 /** An import survives the end of its process after any batch: every row is stored once, every refused row is kept once. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { Fenced, type LongHandler, type LongTurn } from '../../src/actors/types.ts'
-import { feedbackImportActor } from '../../src/feedback/import-jobs/actor.ts'
+import { feedbackImportActor } from '../../src/hear/feedback/import-jobs/actor.ts'
 import { createPeople } from '../../src/people/service.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import type { ObjectStore } from '../../src/platform/storage/storage.ts'

@@ -1,6 +1,6 @@
 /** The kinds of actors and the features that define them. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { ACTOR_KINDS } from '../../src/messages/all.ts'
+import { ACTOR_KINDS } from '../../src/kernel/messages/all.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer

@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createRedisNotifier, streamName } from '../../src/actors/notifier-redis.ts'
 import { POOLS } from '../../src/actors/types.ts'
-import { ACTOR_KINDS } from '../../src/messages/all.ts'
+import { ACTOR_KINDS } from '../../src/kernel/messages/all.ts'
 import { type TestDeps, testDeps } from '../support/actors.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'

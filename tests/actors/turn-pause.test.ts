@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createRuntime } from '../../src/actors/runtime.ts'
-import { TURN_PAUSE_MS } from '../../src/agents/sessions/session.rules.ts'
+import { TURN_PAUSE_MS } from '../../src/hear/agents/sessions/session.rules.ts'
 import type { Sql } from '../../src/platform/db/pool.ts'
 import { type Agent, openAgent, type SentEvent, userMessage } from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'

@@ -1,9 +1,9 @@
 /** A limit holds although many requests come at once, through two services: what is counted is counted under a lock. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { MAX_OPEN_IMPORTS } from '../../src/feedback/import-jobs/model.ts'
-import { MAX_PUBLISHABLE_KEYS } from '../../src/identity/publishable-keys.ts'
-import { MAX_SOURCES } from '../../src/importers/sources/model.ts'
-import { MAX_WEBHOOKS } from '../../src/webhooks/model.ts'
+import { MAX_PUBLISHABLE_KEYS } from '../../src/access/identity/publishable-keys.ts'
+import { MAX_OPEN_IMPORTS } from '../../src/hear/feedback/import-jobs/model.ts'
+import { MAX_SOURCES } from '../../src/hear/importers/sources/model.ts'
+import { MAX_WEBHOOKS } from '../../src/tell/webhooks/model.ts'
 import { Objects } from '../support/at-once.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 

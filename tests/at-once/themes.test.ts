@@ -1,7 +1,12 @@
 /** A theme that a person changes while the machine merges it: the change is for the theme that has the items afterwards. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { transaction } from '../../src/platform/db/transaction.ts'
-import { keptThemes, lockProgress, lockThemes, mergeThemes } from '../../src/themes/themes.store.ts'
+import {
+  keptThemes,
+  lockProgress,
+  lockThemes,
+  mergeThemes,
+} from '../../src/understand/themes/themes.store.ts'
 import { insertTheme } from '../support/insert-theme.ts'
 import { waitUntilBlockedBy } from '../support/mailboxes.ts'
 import { type Answer, startTestServer, type TestServer } from '../support/server.ts'

@@ -1,8 +1,8 @@
 /** The widget on a page of another origin, under a strict Content-Security-Policy, in a real browser. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { feedbackIdOf } from '../../src/agents/ingest/visitor-feedback.ts'
-import { FORMS } from '../../src/website/model.ts'
+import { feedbackIdOf } from '../../src/hear/agents/ingest/visitor-feedback.ts'
+import { FORMS } from '../../src/hear/website/model.ts'
 import { expectNoViolations } from '../support/accessibility.ts'
 import { assistantMessage, eventRows, userMessage } from '../support/agents.ts'
 import { type Chromium, startChromium } from '../support/chromium.ts'

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type RulesetDefinition, Spectral } from '@stoplight/spectral-core'
 import { oas } from '@stoplight/spectral-rulesets'
-import { ERRORS } from '../../src/error-catalogue.ts'
+import { ERRORS } from '../../src/app/error-catalogue.ts'
 import { createKnownObjects, filledPath } from '../support/known-objects.ts'
 import { RECORDER_ENV } from '../support/meetings.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { SETTINGS } from '../../src/app/settings/table.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
-import { SETTINGS } from '../../src/settings.ts'
 import { codeBlocksOf } from './support/code-blocks.ts'
 
 const ROOT = resolve(import.meta.dir, '../..')
@@ -15,8 +15,8 @@ const pages = ['*.md', FOLDERS]
 
 /** What the recipes of CONTRIBUTING.md add. */
 const INVENTED = new Set([
-  'src/folders/actor.ts',
-  'src/messages/folder.ts',
+  'src/calls/folders/actor.ts',
+  'src/kernel/messages/folder.ts',
   'tests/actors/folder-renamed.test.ts',
   '0042_folder_color.sql',
   'folder show',
@@ -140,10 +140,13 @@ describe('Markdown', () => {
 
   test('docs/architecture.md has every folder of src', () => {
     const page = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
-    const folders = [...new Bun.Glob('src/*').scanSync({ cwd: ROOT, onlyFiles: false })].filter(
-      (path) => !path.endsWith('.ts'),
-    )
+    const groups = ['access', 'hear', 'calls', 'understand', 'tell', 'kernel']
+    const folders = ['*', `{${groups.join(',')}}/*`]
+      .flatMap((glob) => [...new Bun.Glob(`src/${glob}`).scanSync({ cwd: ROOT, onlyFiles: false })])
+      .filter((path) => !path.includes('.') && !groups.some((group) => path === `src/${group}`))
+    expect(folders.length).toBeGreaterThan(40)
     expect(folders.filter((folder) => !page.includes(`| \`${folder}\` |`))).toEqual([])
+    expect(groups.filter((group) => !page.includes(`\`src/${group}`))).toEqual([])
   })
 })
 

@@ -1,7 +1,7 @@
 /** A process follows the log of an organization once for all of its clients, and a client joins without a lock. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { createEventStream } from '../../src/event-stream/service.ts'
 import type { Query } from '../../src/platform/db/pool.ts'
+import { createEventStream } from '../../src/tell/event-stream/service.ts'
 import { openStream, type StreamClient } from '../support/event-stream.ts'
 import { eventually } from '../support/eventually.ts'
 import { createRecord, createSource } from '../support/feedback.ts'

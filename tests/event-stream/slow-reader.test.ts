@@ -1,7 +1,7 @@
 /** A client that does not read is disconnected. Until then at most one page waits for it in the process, and others are not held up. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { connect } from 'node:net'
-import { createEventStream } from '../../src/event-stream/service.ts'
+import { createEventStream } from '../../src/tell/event-stream/service.ts'
 import { openStream } from '../support/event-stream.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'

@@ -1,6 +1,6 @@
 /** What the stream tells, and whom: types and ids of events, access rules that hold for each event, and where a stream begins. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { MOST_STREAMS } from '../../src/event-stream/service.ts'
+import { MOST_STREAMS } from '../../src/tell/event-stream/service.ts'
 import { QUICK } from '../support/actors.ts'
 import { assistantMessage, feedbackOn, openAgent, userMessage } from '../support/agents.ts'
 import { openStream, STREAM, type StreamClient } from '../support/event-stream.ts'

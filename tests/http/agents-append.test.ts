@@ -3,7 +3,7 @@
  * lock. Also `nextSequence` of ingest.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { APPEND_EXAMPLE } from '../../src/agents/ingest/routes.ts'
+import { APPEND_EXAMPLE } from '../../src/hear/agents/ingest/routes.ts'
 import {
   type Agent,
   APPEND,

@@ -1,6 +1,6 @@
 /** Administration of agent applications over HTTP: settings and their versions, secrets, usage, order of failures. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
+import { DEFAULT_SETTINGS } from '../../src/hear/agents/settings.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { type Agents, startAgents } from '../support/agents-http.ts'
 

@@ -3,11 +3,11 @@
  * answer.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { prepareEvent } from '../../src/agents/events/fingerprint.ts'
-import { compileRedaction, PRESENT_RULES } from '../../src/agents/events/redaction.ts'
-import { sanitizeEvent } from '../../src/agents/events/sanitize.ts'
-import { type GuardedWrite, readSessions, writeGuarded } from '../../src/agents/ingest/guarded.store.ts'
-import { DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
+import { prepareEvent } from '../../src/hear/agents/events/fingerprint.ts'
+import { compileRedaction, PRESENT_RULES } from '../../src/hear/agents/events/redaction.ts'
+import { sanitizeEvent } from '../../src/hear/agents/events/sanitize.ts'
+import { type GuardedWrite, readSessions, writeGuarded } from '../../src/hear/agents/ingest/guarded.store.ts'
+import { DEFAULT_SETTINGS } from '../../src/hear/agents/settings.ts'
 import {
   type Agent,
   APPEND,

@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { TSchema } from '@sinclair/typebox'
-import { IngestRequest } from '../../src/agents/request-model.ts'
+import { IngestRequest } from '../../src/hear/agents/request-model.ts'
 import { type Agent, eventRows, type Members, openAgent, sessionRow } from '../support/agents.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 

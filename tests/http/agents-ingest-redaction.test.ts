@@ -4,7 +4,7 @@
  * worker threads, so the test covers their rows and logs too.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { SettingsChange } from '../../src/agents/applications/model.ts'
+import type { SettingsChange } from '../../src/hear/agents/applications/model.ts'
 import type { Sql } from '../../src/platform/db/pool.ts'
 import {
   type Agent,

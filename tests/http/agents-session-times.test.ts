@@ -1,7 +1,7 @@
 /** When sessions began and ended: by when it was said, in any order of arrival, for lists and counts; not by when it arrived. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { sessionTimesChange } from '../../src/agents/sessions/times.ts'
+import { sessionTimesChange } from '../../src/hear/agents/sessions/times.ts'
 import { runDataChange } from '../../src/platform/db/data-change.ts'
 import { type Agent, openAgent, userMessage } from '../support/agents.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'

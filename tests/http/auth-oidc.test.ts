@@ -1,8 +1,8 @@
 /** Tokens of an OpenID Connect issuer, whose key set is served by a real HTTP server. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
-import { ERRORS } from '../../src/error-catalogue.ts'
-import { createMembers } from '../../src/identity/members.ts'
+import { createMembers } from '../../src/access/identity/members.ts'
+import { ERRORS } from '../../src/app/error-catalogue.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { type IdentityProcess, openIdentity } from '../support/identity.ts'

@@ -1,7 +1,7 @@
 /** A revoked credential is refused at once by the process that revoked it, and within a moment by all others. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { createCredentialCache, REVOKED_CHANNEL } from '../../src/identity/credential-cache.ts'
-import { hashKey } from '../../src/identity/keys.ts'
+import { createCredentialCache, REVOKED_CHANNEL } from '../../src/access/identity/credential-cache.ts'
+import { hashKey } from '../../src/access/identity/keys.ts'
 import { connect } from '../../src/platform/db/pool.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'

@@ -1,10 +1,10 @@
 /** Authentication: every request that is refused with 401 or 403, and the bodies of the refusals. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { generateKeyPair, importJWK, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
-import { ERRORS } from '../../src/error-catalogue.ts'
+import { readSigningKey } from '../../src/access/identity/signing-key.ts'
+import { ERRORS } from '../../src/app/error-catalogue.ts'
 import { createAuthenticate } from '../../src/http/auth.ts'
 import type { Access } from '../../src/http/operation.ts'
-import { readSigningKey } from '../../src/identity/signing-key.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { type IdentityProcess, openIdentity } from '../support/identity.ts'

@@ -1,7 +1,7 @@
 /** A client that disconnects in the middle of its body is not counted as a failure of the service. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { pino } from 'pino'
-import { createApp } from '../../src/app.ts'
+import { createApp } from '../../src/app/app.ts'
 import { type Agent, INGEST, openAgent } from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'
 import { TRACES } from '../support/otlp.ts'

@@ -1,7 +1,7 @@
 /** Sessions of coding agents over HTTP: normalised events, deduplication, reads, ownership, deletion, redaction. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { CodingEvent } from '../../src/coding-sessions/event.rules.ts'
-import { storeEvents } from '../../src/coding-sessions/events.store.ts'
+import type { CodingEvent } from '../../src/hear/coding-sessions/event.rules.ts'
+import { storeEvents } from '../../src/hear/coding-sessions/events.store.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { createCodingSession, SESSIONS } from '../support/coding-sessions.ts'

@@ -1,6 +1,6 @@
 /** The website's assistant answers with sources, says when it does not know, and asks the configured chat server. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/app/config.ts'
 import { type Answer, startTestServer, type TestServer } from '../support/server.ts'
 import { expectProblem, standingOf } from '../support/website.ts'
 

@@ -1,8 +1,8 @@
 /** What was read: `analysis` of sessions, feedback records and recordings, and `coverage` of counts. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { COVERAGE_CHANGES } from '../../src/insight/counts/backfill.ts'
 import { runDataChange } from '../../src/platform/db/data-change.ts'
 import { newId } from '../../src/platform/ids.ts'
+import { COVERAGE_CHANGES } from '../../src/understand/counts/backfill.ts'
 import { type Agent, openAgent, userMessage } from '../support/agents.ts'
 import { createRecord, createSource } from '../support/feedback.ts'
 import { createFolder, createRecording } from '../support/recordings.ts'

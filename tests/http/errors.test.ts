@@ -1,7 +1,7 @@
 /** Rules for every failure: the shape of the body, the request id, and no internal details. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Elysia } from 'elysia'
-import { ERRORS } from '../../src/error-catalogue.ts'
+import { ERRORS } from '../../src/app/error-catalogue.ts'
 import { renderError, toAppError } from '../../src/http/error-handler.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { newId } from '../../src/platform/ids.ts'

@@ -1,7 +1,7 @@
 /** Import of CSV files over REST: upload, mapping, judged first rows, import, refused rows, repetition, limits and erasure. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { feedbackImportMaintenance } from '../../src/feedback/import-jobs/maintenance.ts'
-import { lockImport, startImport } from '../../src/feedback/import-jobs/store.ts'
+import { feedbackImportMaintenance } from '../../src/hear/feedback/import-jobs/maintenance.ts'
+import { lockImport, startImport } from '../../src/hear/feedback/import-jobs/store.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { eventually } from '../support/eventually.ts'
 import { createSource, recordsOf } from '../support/feedback.ts'

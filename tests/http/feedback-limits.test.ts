@@ -1,8 +1,8 @@
 /** An organization may send 100 requests a minute to the three operations that receive feedback, counted together. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
-import { createApp } from '../../src/app.ts'
-import { loadConfig } from '../../src/config.ts'
-import { createContainer } from '../../src/container.ts'
+import { createApp } from '../../src/app/app.ts'
+import { loadConfig } from '../../src/app/config.ts'
+import { createContainer } from '../../src/app/container.ts'
 import { createSource, field, PEOPLE, recordsOf, SOURCES } from '../support/feedback.ts'
 import { type PrivateRedis, startPrivateRedis } from '../support/private-redis.ts'
 import { type Client, clientOf, startTestServer, type TestServer } from '../support/server.ts'

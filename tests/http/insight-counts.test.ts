@@ -1,7 +1,7 @@
 /** `GET /v3/rest/insights/counts`: what it counts, by what, for whom, and what it refuses. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { recountAll } from '../../src/insight/counts/recount.ts'
-import { createInsight } from '../../src/insight/service.ts'
+import { recountAll } from '../../src/understand/counts/recount.ts'
+import { createInsight } from '../../src/understand/counts/service.ts'
 import { insertSession, insertSignal } from '../support/agents-http.ts'
 import { createRecord, createSource } from '../support/feedback.ts'
 import { createTenant, type Tenant } from '../support/metadata.ts'

@@ -1,6 +1,6 @@
 /** An organization may add any user by an e-mail address. Whom another organization knows is asked first; until they accept, nothing changes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { describeInvitations } from '../../src/identity/invitations.ts'
+import { describeInvitations } from '../../src/access/identity/invitations.ts'
 import { QUICK } from '../support/actors.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Client, startTestServer, type TestServer, type TestTenant } from '../support/server.ts'

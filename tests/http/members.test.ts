@@ -1,7 +1,7 @@
 /** Removing a member or revoking a user token takes effect at once here, and within seconds in every other process. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { importJWK, SignJWT } from 'jose'
-import { readSigningKey } from '../../src/identity/signing-key.ts'
+import { readSigningKey } from '../../src/access/identity/signing-key.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { eventually } from '../support/eventually.ts'
 import { createFolder, createRecording } from '../support/recordings.ts'

@@ -14,9 +14,9 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base'
-import { ERRORS } from '../../src/error-catalogue.ts'
-import { failure } from '../../src/otlp/answer.ts'
-import { MAX_TEXT } from '../../src/otlp/model.ts'
+import { ERRORS } from '../../src/app/error-catalogue.ts'
+import { failure } from '../../src/hear/otlp/answer.ts'
+import { MAX_TEXT } from '../../src/hear/otlp/model.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { type Agent, openAgent } from '../support/agents.ts'
 import { settle, storedEvents, TRACES } from '../support/otlp.ts'

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { gzipSync } from 'node:zlib'
 import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { Reader } from 'protobufjs/minimal.js'
-import { MAX_REQUEST_BYTES, MAX_TEXT } from '../../src/otlp/model.ts'
+import { MAX_REQUEST_BYTES, MAX_TEXT } from '../../src/hear/otlp/model.ts'
 import { type Agent, openAgent } from '../support/agents.ts'
 import {
   at,

@@ -1,7 +1,7 @@
 /** The suite *raw hosts* against the source tree; `startup/binary` runs it against the executable. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { pino } from 'pino'
-import { createApp } from '../../src/app.ts'
+import { createApp } from '../../src/app/app.ts'
 import { createHttpApp } from '../../src/http/http-app.ts'
 import { sendHead, testRawHosts } from '../support/raw-hosts.ts'
 import { startTestServer, type TestServer, type TestTenant } from '../support/server.ts'

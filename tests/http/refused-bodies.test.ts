@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { connect } from 'node:net'
 import { pino } from 'pino'
-import { createApp } from '../../src/app.ts'
+import { createApp } from '../../src/app/app.ts'
 import { eventually } from '../support/eventually.ts'
 import { openRequest } from '../support/raw-request.ts'
 import { startTestServer, type TestServer, type TestTenant } from '../support/server.ts'

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Role } from '../../src/http/roles.rules.ts'
 import { ROLES } from '../../src/http/roles.rules.ts'
-import { createSearch } from '../../src/search/service.ts'
+import { createSearch } from '../../src/understand/search/service.ts'
 import { QUICK } from '../support/actors.ts'
 import { openAgent, userMessage } from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'

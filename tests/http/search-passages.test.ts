@@ -1,7 +1,7 @@
 /** `search.passages`: the passages that answer a question, for other features. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { createConversations } from '../../src/agents/reads/service.ts'
-import { createSearch } from '../../src/search/service.ts'
+import { createConversations } from '../../src/hear/agents/reads/service.ts'
+import { createSearch } from '../../src/understand/search/service.ts'
 import { QUICK } from '../support/actors.ts'
 import { openAgent, userMessage } from '../support/agents.ts'
 import { createRecord, createSource, field } from '../support/feedback.ts'

@@ -1,7 +1,7 @@
 /** Themes over HTTP: lists, details, changes of people, audit entries, and what each caller may see. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { newId } from '../../src/platform/ids.ts'
-import { countFormerDays, wakeThemes } from '../../src/themes/feed.ts'
+import { countFormerDays, wakeThemes } from '../../src/understand/themes/feed.ts'
 import { QUICK } from '../support/actors.ts'
 import { openAgent } from '../support/agents.ts'
 import { insertSession, insertSignal } from '../support/agents-http.ts'

@@ -1,6 +1,6 @@
 /** Creating uploads, rule by rule (specification, "Create upload"). */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { createApp } from '../../src/app.ts'
+import { createApp } from '../../src/app/app.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { createFolder, createRecording, RECORDINGS } from '../support/recordings.ts'
 import {

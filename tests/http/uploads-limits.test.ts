@@ -1,15 +1,15 @@
 /** Limits of uploads: waiting for slow clients, the number of waiting uploads, space in the store, statements. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { createApp } from '../../src/app.ts'
-import { loadConfig } from '../../src/config.ts'
-import type { Deps } from '../../src/container.ts'
-import { createS3Store } from '../../src/platform/storage/s3.ts'
+import { createApp } from '../../src/app/app.ts'
+import { loadConfig } from '../../src/app/config.ts'
+import type { Deps } from '../../src/app/container.ts'
 import {
   createUploadReceiver,
   Superseded,
   TooSlow,
   type UploadReceiver,
-} from '../../src/uploads/upload-receiver.ts'
+} from '../../src/calls/uploads/upload-receiver.ts'
+import { createS3Store } from '../../src/platform/storage/s3.ts'
 import { openRequest } from '../support/raw-request.ts'
 import { createRecording, RECORDINGS } from '../support/recordings.ts'
 import { clientOf, startTestServer, type TestServer, type TestTenant } from '../support/server.ts'

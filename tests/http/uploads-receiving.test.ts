@@ -1,9 +1,7 @@
 /** The upload receiver below the HTTP dialects, on a real database and a real folder, in one process and in several. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { crc32 } from 'node:zlib'
-import { transaction } from '../../src/platform/db/transaction.ts'
-import { newId } from '../../src/platform/ids.ts'
-import { beginProcessing } from '../../src/uploads/processing.ts'
+import { beginProcessing } from '../../src/calls/uploads/processing.ts'
 import {
   ChecksumMismatch,
   createUploadReceiver,
@@ -15,7 +13,9 @@ import {
   UploadNotCancellable,
   type UploadReceiver,
   UploadTooLarge,
-} from '../../src/uploads/upload-receiver.ts'
+} from '../../src/calls/uploads/upload-receiver.ts'
+import { transaction } from '../../src/platform/db/transaction.ts'
+import { newId } from '../../src/platform/ids.ts'
 import { eventually } from '../support/eventually.ts'
 import { RECORDINGS } from '../support/recordings.ts'
 import { startTestServer, type TestServer, type TestTenant } from '../support/server.ts'

@@ -1,6 +1,6 @@
 /** The REST operations on webhooks and their deliveries. Nothing works in the background here. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { MAX_WEBHOOKS } from '../../src/webhooks/model.ts'
+import { MAX_WEBHOOKS } from '../../src/tell/webhooks/model.ts'
 import { createRecording } from '../support/recordings.ts'
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'
 import { createWebhook, WEBHOOKS } from '../support/webhooks.ts'

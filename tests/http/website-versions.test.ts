@@ -1,7 +1,7 @@
 /** Versions of the website API, CORS, and the headers of every response under /api. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { parseItem } from 'structured-headers'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/app/config.ts'
 import { type ApiVersion, createChooseVersion } from '../../src/http/api-version.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 import { BEHIND_PROXY, expectProblem, newClient, standingOf, submission } from '../support/website.ts'

@@ -1,9 +1,9 @@
 /** Publishable keys: what they may send, and that they can do nothing else. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { feedbackIdOf } from '../../src/agents/ingest/visitor-feedback.ts'
+import { feedbackIdOf } from '../../src/hear/agents/ingest/visitor-feedback.ts'
+import { FORMS } from '../../src/hear/website/model.ts'
+import source from '../../src/hear/widget/earshot.browser.js' with { type: 'text' }
 import { newId } from '../../src/platform/ids.ts'
-import { FORMS } from '../../src/website/model.ts'
-import source from '../../src/widget/earshot.browser.js' with { type: 'text' }
 import { assistantMessage, eventRows, userMessage } from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'

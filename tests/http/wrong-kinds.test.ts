@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Kind, type TSchema } from '@sinclair/typebox'
-import { ERRORS } from '../../src/error-catalogue.ts'
+import { ERRORS } from '../../src/app/error-catalogue.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import { asOperation } from '../../src/http/website-operation.ts'
 import type { ErrorDetail } from '../../src/platform/errors.ts'

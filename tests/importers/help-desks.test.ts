@@ -10,7 +10,7 @@ import {
   test,
 } from 'bun:test'
 import { createRuntime, type Runtime } from '../../src/actors/runtime.ts'
-import { wakeDueSources } from '../../src/importers/sources/maintenance.ts'
+import { wakeDueSources } from '../../src/hear/importers/sources/maintenance.ts'
 import { QUICK } from '../support/actors.ts'
 import { eventually } from '../support/eventually.ts'
 import {

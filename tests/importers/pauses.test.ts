@@ -1,6 +1,6 @@
 /** The pauses that help desks ask for. */
 import { expect, test } from 'bun:test'
-import { createSourceHttp, SourcePause } from '../../src/importers/providers/http.ts'
+import { createSourceHttp, SourcePause } from '../../src/hear/importers/providers/http.ts'
 
 const NOW = new Date('2026-11-22T10:00:00Z')
 const reset = (seconds: number) => String(NOW.getTime() / 1000 + seconds)

@@ -10,8 +10,8 @@ import {
   test,
 } from 'bun:test'
 import { createRuntime, type Runtime } from '../../src/actors/runtime.ts'
-import { wakeDueSources } from '../../src/importers/sources/maintenance.ts'
-import { MAX_SOURCES } from '../../src/importers/sources/model.ts'
+import { wakeDueSources } from '../../src/hear/importers/sources/maintenance.ts'
+import { MAX_SOURCES } from '../../src/hear/importers/sources/model.ts'
 import { QUICK } from '../support/actors.ts'
 import { eventually } from '../support/eventually.ts'
 import {

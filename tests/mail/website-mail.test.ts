@@ -1,8 +1,8 @@
 /** The mails of submissions, from the form over HTTP to a real SMTP server. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { listDeadLetters, retryDeadLetter } from '../../src/actors/dead-letters.ts'
-import { loadConfig } from '../../src/config.ts'
-import { formActors } from '../../src/website/actor.ts'
+import { loadConfig } from '../../src/app/config.ts'
+import { formActors } from '../../src/hear/website/actor.ts'
 import { QUICK, startWorker, testDeps } from '../support/actors.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'

@@ -1,7 +1,7 @@
 /** The weekly mail, from the setting over HTTP to a real SMTP server, and the link that ends it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { nextMailAt, weekOf } from '../../src/weekly-mail/schedule.rules.ts'
-import { sendDue } from '../../src/weekly-mail/service.ts'
+import { nextMailAt, weekOf } from '../../src/tell/weekly-mail/schedule.rules.ts'
+import { sendDue } from '../../src/tell/weekly-mail/service.ts'
 import { QUICK } from '../support/actors.ts'
 import { insertSession, insertSignal } from '../support/agents-http.ts'
 import { eventually } from '../support/eventually.ts'

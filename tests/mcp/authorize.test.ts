@@ -1,11 +1,11 @@
 /** Tokens of OAuth clients: issued for this resource, with the scopes that the call needs. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { UserPrincipal } from '../../src/access/identity/authentication.ts'
 import { createBodyBudget } from '../../src/http/body-budget.ts'
 import { createHttpApp } from '../../src/http/http-app.ts'
-import type { UserPrincipal } from '../../src/identity/authentication.ts'
-import { assertScope, createAuthorize } from '../../src/mcp/http/authorize.ts'
-import { toolEndpoint } from '../../src/mcp/http/endpoint.ts'
 import { AppError } from '../../src/platform/errors.ts'
+import { assertScope, createAuthorize } from '../../src/tell/mcp/http/authorize.ts'
+import { toolEndpoint } from '../../src/tell/mcp/http/endpoint.ts'
 import { startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 
 const CONFIG = { publicBaseUrl: 'https://ears.example.com', oidc: null }

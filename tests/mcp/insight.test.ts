@@ -1,8 +1,8 @@
 /** The tools that read what customers said: what they find, and what of it each user may see. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { SettingsChange } from '../../src/agents/applications/model.ts'
+import type { SettingsChange } from '../../src/hear/agents/applications/model.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
-import { createSearchChanges } from '../../src/search/backfill.ts'
+import { createSearchChanges } from '../../src/understand/search/backfill.ts'
 import { insertEvent, insertSession, insertSignal } from '../support/agents-http.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTenant, type Tenant } from '../support/metadata.ts'

@@ -1,7 +1,7 @@
 /** Calls that are open at a time: organizations share the places, and a call that waits for its user takes none. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { createOpenCalls } from '../../src/mcp/http/open-calls.ts'
 import { newId } from '../../src/platform/ids.ts'
+import { createOpenCalls } from '../../src/tell/mcp/http/open-calls.ts'
 import { eventually } from '../support/eventually.ts'
 import { openRequest, type RawRequest } from '../support/raw-request.ts'
 import { startTestServer, type TestServer, type TestTenant } from '../support/server.ts'

@@ -1,7 +1,7 @@
 /** Sessions of older clients, with several processes and users. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { deleteExpired } from '../../src/mcp/legacy/sessions.ts'
 import { newId } from '../../src/platform/ids.ts'
+import { deleteExpired } from '../../src/tell/mcp/legacy/sessions.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 

@@ -1,7 +1,7 @@
 /** Which URLs are fetched for a caller and which are refused, with a real DNS server and real origins, all local. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { INGEST_LIMITS } from '../../src/media/ingest.ts'
-import { MAX_MEDIA_BYTES } from '../../src/media/rules.ts'
+import { INGEST_LIMITS } from '../../src/calls/media/ingest.ts'
+import { MAX_MEDIA_BYTES } from '../../src/calls/media/rules.ts'
 import { createFetchPublic, type FetchPublicOptions } from '../../src/platform/net/fetch-public.ts'
 import { createOutboundPolicy } from '../../src/platform/net/outbound-url.ts'
 import { PublicFetchError } from '../../src/platform/net/public-error.ts'

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { withTemporaryFolder } from '../../src/media/temporary.ts'
+import { withTemporaryFolder } from '../../src/calls/media/temporary.ts'
 import { eventually } from '../support/eventually.ts'
 
 let folder: string

@@ -1,6 +1,6 @@
 /** A recorder that hangs holds up no other work, not even of the same organization. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { Busy, CircuitOpen, createCircuitBreaker } from '../../src/meetings/circuit-breaker.ts'
+import { Busy, CircuitOpen, createCircuitBreaker } from '../../src/calls/meetings/circuit-breaker.ts'
 import { QUICK } from '../support/actors.ts'
 import { eventually } from '../support/eventually.ts'
 import { joinMeeting, joinRow, RECORDER_ENV, startChecks } from '../support/meetings.ts'

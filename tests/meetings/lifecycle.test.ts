@@ -1,7 +1,7 @@
 /** A meeting from the join to the deletion of the recorder's copy, with real workers and a recorder in this process. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { createRuntime, type Runtime } from '../../src/actors/runtime.ts'
-import { RecorderError } from '../../src/meetings/recorder.ts'
+import { RecorderError } from '../../src/calls/meetings/recorder.ts'
 import { QUICK } from '../support/actors.ts'
 import { eventually } from '../support/eventually.ts'
 import { sha256, wav } from '../support/media.ts'

@@ -1,7 +1,7 @@
 /** What every driver does, against the fake of its recorder. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
-import { type Recorder, RecorderError } from '../../src/meetings/recorder.ts'
+import { type Recorder, RecorderError } from '../../src/calls/meetings/recorder.ts'
 import { driverOf, errorOf, FAKES, joinRequest, type Name, signal } from '../support/recorders/drivers.ts'
 import { type FakeRecorder, RECORDING, type Stage } from '../support/recorders/fake.ts'
 import { answerWith, endless, loseAnswer, silence } from '../support/recorders/server.ts'

@@ -7,7 +7,7 @@ import {
   pauseSecondsOf,
   refusalOfStatus,
   shownCode,
-} from '../../src/meetings/recorders/http.rules.ts'
+} from '../../src/calls/meetings/recorders/http.rules.ts'
 
 describe('Retry-After', () => {
   const now = new Date('2026-11-22T10:00:00.500Z')

@@ -1,7 +1,7 @@
 /** Without a recorder nothing joins. */
 import { describe, expect, test } from 'bun:test'
-import { RecorderError } from '../../src/meetings/recorder.ts'
-import { createNone } from '../../src/meetings/recorders/none.ts'
+import { RecorderError } from '../../src/calls/meetings/recorder.ts'
+import { createNone } from '../../src/calls/meetings/recorders/none.ts'
 
 const signal = new AbortController().signal
 

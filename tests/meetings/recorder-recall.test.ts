@@ -1,8 +1,8 @@
 /** What only Recall has: a pool of bots, stored answers per idempotency key, files of short life, and two kinds of signed headers. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import type { BotReport, Recorder } from '../../src/meetings/recorder.ts'
-import { recallNudge } from '../../src/meetings/recorders/nudges.ts'
-import { reportOf, utterancesOf } from '../../src/meetings/recorders/recall.rules.ts'
+import type { BotReport, Recorder } from '../../src/calls/meetings/recorder.ts'
+import { recallNudge } from '../../src/calls/meetings/recorders/nudges.ts'
+import { reportOf, utterancesOf } from '../../src/calls/meetings/recorders/recall.rules.ts'
 import { driverOf, errorOf, joinRequest, signal } from '../support/recorders/drivers.ts'
 import { type FakeRecall, startRecall } from '../support/recorders/recall.ts'
 

@@ -1,8 +1,8 @@
 /** What only Vexa has: plans that carry the join, one bot per meeting and account, bots addressed by the link, and media with the key. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import type { BotReport, Recorder } from '../../src/meetings/recorder.ts'
-import { vexaNudge } from '../../src/meetings/recorders/nudges.ts'
-import { mediaOf, reportOf, utterancesOf } from '../../src/meetings/recorders/vexa.rules.ts'
+import type { BotReport, Recorder } from '../../src/calls/meetings/recorder.ts'
+import { vexaNudge } from '../../src/calls/meetings/recorders/nudges.ts'
+import { mediaOf, reportOf, utterancesOf } from '../../src/calls/meetings/recorders/vexa.rules.ts'
 import { driverOf, errorOf, joinRequest, signal } from '../support/recorders/drivers.ts'
 import { RECORDING } from '../support/recorders/fake.ts'
 import { answerWith, loseAnswer } from '../support/recorders/server.ts'

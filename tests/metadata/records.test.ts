@@ -2,15 +2,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
 import fc from 'fast-check'
-import { ERRORS } from '../../src/error-catalogue.ts'
-import { restError } from '../../src/http/rest-error.ts'
-import { FIELD_TYPES } from '../../src/metadata/model.ts'
+import { ERRORS } from '../../src/app/error-catalogue.ts'
+import { FIELD_TYPES } from '../../src/calls/metadata/model.ts'
 import {
   DuplicateExternalId,
   RecordInput,
   type RecordInput as RecordValues,
   type ValueInput,
-} from '../../src/metadata/service.ts'
+} from '../../src/calls/metadata/service.ts'
+import { restError } from '../../src/http/rest-error.ts'
 import type { Tx } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { AppError } from '../../src/platform/errors.ts'

@@ -1,5 +1,5 @@
 /**
- * The model of guarded writes (`src/agents/ingest/guarded.store.ts`), decided by a read or by memory (`src/agents/ingest/remembered-sessions.ts`),
+ * The model of guarded writes (`src/hear/agents/ingest/guarded.store.ts`), decided by a read or by memory (`src/hear/agents/ingest/remembered-sessions.ts`),
  * with concurrent transactions and turns, and of messages that are left out under the lock of the session's row (waiting.ts has the general way).
  * It has one session, its senders, its turns, and PostgreSQL at READ COMMITTED.
  *

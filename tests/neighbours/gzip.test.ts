@@ -1,7 +1,7 @@
 /** Bodies that are small as they arrive and large when decompressed. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { gzipSync } from 'node:zlib'
-import { MAX_REQUEST_BYTES } from '../../src/otlp/model.ts'
+import { MAX_REQUEST_BYTES } from '../../src/hear/otlp/model.ts'
 import { INGEST } from '../support/agents.ts'
 import { TRACES } from '../support/otlp.ts'
 import { rounds } from '../support/rounds.ts'

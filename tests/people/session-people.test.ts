@@ -1,6 +1,6 @@
 /** Participants of conversations with an e-mail address or a `personId` are people. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { sessionPeopleChange } from '../../src/agents/sessions/people.ts'
+import { sessionPeopleChange } from '../../src/hear/agents/sessions/people.ts'
 import { runDataChange } from '../../src/platform/db/data-change.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { type Agent, assistantMessage, feedbackOn, openAgent, userMessage } from '../support/agents.ts'

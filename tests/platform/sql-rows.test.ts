@@ -16,14 +16,14 @@ const STORES = [
 /** Nullable columns that are never null in these rows, because of a condition or a constraint. */
 const NEVER_NULL_THERE = [
   ['src/people/erasure.store.ts', 'terms'], // an erasure that is not finished has terms
-  ['src/assets/store.ts', 'url'], // only media that are fetched from a URL
-  ['src/event-stream/log.store.ts', 'seq'], // only entries after a number
-  ['src/insight/digest/digest.store.ts', 'topic'], // only signals with a topic
-  ['src/insight/timeline/page.store.ts', 'occurredAt'], // only participants with a time
-  ['src/recordings/transcript.store.ts', 'contentType'], // only media that are ready
-  ['src/recordings/transcript.store.ts', 'isAudio'],
-  ['src/recordings/transcript.store.ts', 'objectKey'],
-  ['src/agents/sessions/erasure.store.ts', 'sequence'],
+  ['src/calls/assets/store.ts', 'url'], // only media that are fetched from a URL
+  ['src/tell/event-stream/log.store.ts', 'seq'], // only entries after a number
+  ['src/understand/counts/digest/digest.store.ts', 'topic'], // only signals with a topic
+  ['src/understand/counts/timeline/page.store.ts', 'occurredAt'], // only participants with a time
+  ['src/calls/recordings/transcript.store.ts', 'contentType'], // only media that are ready
+  ['src/calls/recordings/transcript.store.ts', 'isAudio'],
+  ['src/calls/recordings/transcript.store.ts', 'objectKey'],
+  ['src/hear/agents/sessions/erasure.store.ts', 'sequence'],
 ] as const
 
 function isKnown(mistake: string): boolean {

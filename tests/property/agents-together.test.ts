@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { NewMessage } from '../../src/actors/types.ts'
-import { sessionActor } from '../../src/agents/sessions/actor.ts'
+import { sessionActor } from '../../src/hear/agents/sessions/actor.ts'
 import { newId } from '../../src/platform/ids.ts'
 import {
   assistant,

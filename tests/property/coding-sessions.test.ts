@@ -1,7 +1,7 @@
 /** Session files: any split into pieces, any repetition of lines, and a prefix before the whole file give the same events. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { Format } from '../../src/coding-sessions/event.rules.ts'
+import type { Format } from '../../src/hear/coding-sessions/event.rules.ts'
 import { fixture, readPieces, readText, stored } from '../support/coding-session-files.ts'
 
 const FILES: readonly (readonly [string, Format])[] = [

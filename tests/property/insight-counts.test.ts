@@ -3,17 +3,17 @@
  * connections that are cut in the middle. Both are read in one snapshot.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { readableApplications } from '../../src/agents/reads/visible.store.ts'
-import { hiddenRecordings, type Viewer, visibleRecording } from '../../src/folders/store.ts'
-import { COUNT_CHANGES, COVERAGE_CHANGES } from '../../src/insight/counts/backfill.ts'
-import { type CountedRequest, countRows } from '../../src/insight/counts/counts.store.ts'
-import { deleteZeros, foldChanges, lockFold } from '../../src/insight/counts/fold.store.ts'
-import { foldAll } from '../../src/insight/counts/fold.ts'
-import { recountAll } from '../../src/insight/counts/recount.ts'
+import { hiddenRecordings, type Viewer, visibleRecording } from '../../src/calls/folders/store.ts'
+import { readableApplications } from '../../src/hear/agents/reads/visible.store.ts'
 import { runDataChange } from '../../src/platform/db/data-change.ts'
 import { connect, type Sql, type Tx } from '../../src/platform/db/pool.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { createLog, type Log } from '../../src/platform/observability/log.ts'
+import { COUNT_CHANGES, COVERAGE_CHANGES } from '../../src/understand/counts/backfill.ts'
+import { type CountedRequest, countRows } from '../../src/understand/counts/counts.store.ts'
+import { deleteZeros, foldChanges, lockFold } from '../../src/understand/counts/fold.store.ts'
+import { foldAll } from '../../src/understand/counts/fold.ts'
+import { recountAll } from '../../src/understand/counts/recount.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 const WRITERS = 4

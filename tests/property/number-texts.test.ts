@@ -2,12 +2,12 @@
 import { describe, expect, test } from 'bun:test'
 import { Type } from '@sinclair/typebox'
 import fc from 'fast-check'
-import { canonicalJson } from '../../src/agents/events/fingerprint.ts'
-import { compileRedaction } from '../../src/agents/events/redaction.ts'
-import { NO_MAPPING } from '../../src/feedback/row-import/mapping.rules.ts'
-import { readJsonLines } from '../../src/feedback/row-import/reader.ts'
-import { createJudge, type Row } from '../../src/feedback/row-import/row.rules.ts'
-import { createConversationJudge } from '../../src/importers/row.rules.ts'
+import { canonicalJson } from '../../src/hear/agents/events/fingerprint.ts'
+import { compileRedaction } from '../../src/hear/agents/events/redaction.ts'
+import { NO_MAPPING } from '../../src/hear/feedback/row-import/mapping.rules.ts'
+import { readJsonLines } from '../../src/hear/feedback/row-import/reader.ts'
+import { createJudge, type Row } from '../../src/hear/feedback/row-import/row.rules.ts'
+import { createConversationJudge } from '../../src/hear/importers/row.rules.ts'
 import {
   isNumberText,
   packNumbers,

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { sessionsOf } from '../../src/otlp/trace.rules.ts'
+import { sessionsOf } from '../../src/hear/otlp/trace.rules.ts'
 import { readRequest, requestOf, span } from '../support/otlp.ts'
 
 const SYSTEM = 'INSTRUCTIONS'

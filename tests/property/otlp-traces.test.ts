@@ -3,8 +3,8 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { SentSpan } from '../../src/otlp/model.ts'
-import { joined, sessionsOf } from '../../src/otlp/trace.rules.ts'
+import type { SentSpan } from '../../src/hear/otlp/model.ts'
+import { joined, sessionsOf } from '../../src/hear/otlp/trace.rules.ts'
 import { openAgent } from '../support/agents.ts'
 import {
   CONVERSATION,

@@ -4,9 +4,9 @@
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { indexedText } from '../../src/search/passage.rules.ts'
-import { parsedOf, queryText, searchTextOf, textsOf } from '../../src/search/query.rules.ts'
-import { parseSearch } from '../../src/transcripts/search.rules.ts'
+import { parseSearch } from '../../src/calls/transcripts/search.rules.ts'
+import { indexedText } from '../../src/understand/search/passage.rules.ts'
+import { parsedOf, queryText, searchTextOf, textsOf } from '../../src/understand/search/query.rules.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 let database: TestDatabase

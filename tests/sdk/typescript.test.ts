@@ -11,7 +11,7 @@ import {
   uploadFile,
 } from '../../sdk/typescript/src/index.ts'
 import { timeOf } from '../../sdk/typescript/src/messages.rules.ts'
-import { setQuotas } from '../../src/quotas/service.ts'
+import { setQuotas } from '../../src/access/quotas/service.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestServer, type TestApplication, type TestServer, type TestTenant } from '../support/server.ts'
 

@@ -16,7 +16,7 @@ import ids from '../../sdk/vectors/event-ids.json'
 import messages from '../../sdk/vectors/messages.json'
 import retry from '../../sdk/vectors/retry.json'
 import webhooks from '../../sdk/vectors/webhooks.json'
-import { idsOf } from '../../src/agents/ingest/append.rules.ts'
+import { idsOf } from '../../src/hear/agents/ingest/append.rules.ts'
 
 const derived = (history: readonly Message[]) =>
   createIdSource().idsOf(history.map((message) => spokenOf(message)!))

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/app/config.ts'
 import { NeedsOperator } from '../../src/platform/errors.ts'
 import { mailPart } from '../../src/platform/mail/examine.ts'
 import { createSmtpMailer } from '../../src/platform/mail/smtp.ts'

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/app/config.ts'
 import { connect } from '../../src/platform/db/pool.ts'
 import { isServerAway } from '../../src/platform/db/sqlstate.ts'
 import { createLog } from '../../src/platform/observability/log.ts'

@@ -1,11 +1,11 @@
 /** Clients whose id is the address of a document about them. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Provider } from 'oidc-provider'
+import { createFetchDocument } from '../../src/access/sign-in/oauth/documents.ts'
+import { callNode } from '../../src/access/sign-in/oauth/node-bridge.ts'
+import { createProvider } from '../../src/access/sign-in/oauth/provider.ts'
 import { createSendOutbound } from '../../src/platform/net/outbound-request.ts'
 import { createOutboundPolicy } from '../../src/platform/net/outbound-url.ts'
-import { createFetchDocument } from '../../src/sign-in/oauth/documents.ts'
-import { callNode } from '../../src/sign-in/oauth/node-bridge.ts'
-import { createProvider } from '../../src/sign-in/oauth/provider.ts'
 import { authorizePath, newProof, REDIRECT, registered } from '../support/oauth-client.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 

@@ -1,7 +1,7 @@
 /** The library of the authorization server writes a known warning to the console while it is loaded. */
 import { afterEach, beforeEach, expect, spyOn, test } from 'bun:test'
 import { join } from 'node:path'
-import { KNOWN_WARNING, loadLibrary } from '../../src/sign-in/oauth/load-library.ts'
+import { KNOWN_WARNING, loadLibrary } from '../../src/access/sign-in/oauth/load-library.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 type Library = Awaited<ReturnType<typeof loadLibrary>>

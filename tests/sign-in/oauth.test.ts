@@ -1,6 +1,6 @@
 /** The OAuth authorization server: the whole way of a client to a token, and everything that must not work. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { createAdapter } from '../../src/sign-in/oauth/adapter.ts'
+import { createAdapter } from '../../src/access/sign-in/oauth/adapter.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   authorizePath,

@@ -2,8 +2,8 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { PROBED_DECODERS } from '../../src/media/facts.rules.ts'
-import { CONTAINERS } from '../../src/media/rules.ts'
+import { PROBED_DECODERS } from '../../src/calls/media/facts.rules.ts'
+import { CONTAINERS } from '../../src/calls/media/rules.ts'
 
 const dockerfile = readFileSync(resolve(import.meta.dir, '../../Dockerfile'), 'utf8')
 

@@ -12,7 +12,7 @@ import {
   type NewMessage,
   NO_ORGANIZATION,
 } from '../../src/actors/types.ts'
-import { type AgentSettings, DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
+import { type AgentSettings, DEFAULT_SETTINGS } from '../../src/hear/agents/settings.ts'
 import type { Json, Sql } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { createLog } from '../../src/platform/observability/log.ts'

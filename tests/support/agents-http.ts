@@ -2,8 +2,9 @@
  * The service with two organizations of two users each. Sessions, events and signals are written directly, so that a
  * test of reading controls exactly what is stored.
  */
+
+import type { Identity } from '../../src/access/identity/service.ts'
 import type { Role } from '../../src/http/roles.rules.ts'
-import type { Identity } from '../../src/identity/service.ts'
 import type { Sql } from '../../src/platform/db/pool.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { type Answer, type Credential, clientOf, startTestServer, type TestServerOptions } from './server.ts'

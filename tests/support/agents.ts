@@ -4,8 +4,8 @@
  * The service accepts every built request unchanged, so a test changes only what it tests.
  */
 import { expect } from 'bun:test'
-import type { SettingsChange } from '../../src/agents/applications/model.ts'
-import { ERRORS } from '../../src/error-catalogue.ts'
+import { ERRORS } from '../../src/app/error-catalogue.ts'
+import type { SettingsChange } from '../../src/hear/agents/applications/model.ts'
 import type { Sql } from '../../src/platform/db/pool.ts'
 import type { ErrorCode } from '../../src/platform/errors.ts'
 import type { Answer, Client, TestApplication, TestServer, TestTenant } from './server.ts'

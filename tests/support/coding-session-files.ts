@@ -1,11 +1,11 @@
 /** Reads session files as the service does, without a database. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { CodingEvent, Format } from '../../src/coding-sessions/event.rules.ts'
-import { type Merged, Merger } from '../../src/coding-sessions/merge.rules.ts'
-import { createReadWork } from '../../src/coding-sessions/read.ts'
-import { type FileRecord, RecordSplitter } from '../../src/coding-sessions/records.rules.ts'
-import { DEFAULT_SECRETS } from '../../src/coding-sessions/secrets.rules.ts'
+import type { CodingEvent, Format } from '../../src/hear/coding-sessions/event.rules.ts'
+import { type Merged, Merger } from '../../src/hear/coding-sessions/merge.rules.ts'
+import { createReadWork } from '../../src/hear/coding-sessions/read.ts'
+import { type FileRecord, RecordSplitter } from '../../src/hear/coding-sessions/records.rules.ts'
+import { DEFAULT_SECRETS } from '../../src/hear/coding-sessions/secrets.rules.ts'
 
 const readWork = createReadWork()
 

@@ -3,8 +3,8 @@
 import type { Query, Sql } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { passageOf } from '../../src/themes/items.rules.ts'
-import { stemsOf } from '../../src/themes/words.rules.ts'
+import { passageOf } from '../../src/understand/themes/items.rules.ts'
+import { stemsOf } from '../../src/understand/themes/words.rules.ts'
 import { addRecord } from './themes.ts'
 
 const TEXT = 'The export crashes'

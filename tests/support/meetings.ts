@@ -1,6 +1,6 @@
 /** What tests of meeting joins share: settings with short times, joining, and the checks of maintenance. */
-import { meetingMaintenance } from '../../src/meetings/maintenance.ts'
-import type { JoinRow } from '../../src/meetings/store.ts'
+import { meetingMaintenance } from '../../src/calls/meetings/maintenance.ts'
+import type { JoinRow } from '../../src/calls/meetings/store.ts'
 import type { Query } from '../../src/platform/db/pool.ts'
 import { RECORDINGS } from './recordings.ts'
 import type { Client, TestServer } from './server.ts'

@@ -7,7 +7,7 @@ import {
   type RecorderMedia,
   type RecorderName,
   type Utterance,
-} from '../../src/meetings/recorder.ts'
+} from '../../src/calls/meetings/recorder.ts'
 
 interface MemoryBot {
   readonly id: string

@@ -3,18 +3,18 @@
  * rules.
  */
 
-import { type PreparedEvent, prepareEvent } from '../../src/agents/events/fingerprint.ts'
-import { compileRedaction, PRESENT_RULES, type RulesVersion } from '../../src/agents/events/redaction.ts'
-import { sanitizeEvent } from '../../src/agents/events/sanitize.ts'
+import { type PreparedEvent, prepareEvent } from '../../src/hear/agents/events/fingerprint.ts'
+import { compileRedaction, PRESENT_RULES, type RulesVersion } from '../../src/hear/agents/events/redaction.ts'
+import { sanitizeEvent } from '../../src/hear/agents/events/sanitize.ts'
 import {
   type DecideInput,
   decide,
   revisionKey,
   type StoredEvent,
   type StoredFingerprint,
-} from '../../src/agents/ingest/event.rules.ts'
-import type { Event } from '../../src/agents/model.ts'
-import { type AgentSettings, DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
+} from '../../src/hear/agents/ingest/event.rules.ts'
+import type { Event } from '../../src/hear/agents/model.ts'
+import { type AgentSettings, DEFAULT_SETTINGS } from '../../src/hear/agents/settings.ts'
 
 interface Row extends StoredEvent {
   readonly body: string

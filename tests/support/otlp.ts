@@ -1,8 +1,8 @@
 /** Recorded traces, spans made by hand, and what became of them. */
 import { readFileSync } from 'node:fs'
-import { DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
-import type { KeptSpan, KeyValue, SentSpan, TraceRequest } from '../../src/otlp/model.ts'
-import { createTraceWork, type ReadTraces } from '../../src/otlp/work.ts'
+import { DEFAULT_SETTINGS } from '../../src/hear/agents/settings.ts'
+import type { KeptSpan, KeyValue, SentSpan, TraceRequest } from '../../src/hear/otlp/model.ts'
+import { createTraceWork, type ReadTraces } from '../../src/hear/otlp/work.ts'
 import type { Agent } from './agents.ts'
 import { eventually } from './eventually.ts'
 import type { TestServer } from './server.ts'

@@ -1,6 +1,10 @@
 /** Text processes that the servers of one test process share, because each takes a second of CPU to load its models. */
-import { createTextProcesses, TEXT_PROCESS, type TextProcesses } from '../../src/analyze/text-process.ts'
-import { TextWorkError } from '../../src/analyze/text-work.ts'
+import {
+  createTextProcesses,
+  TEXT_PROCESS,
+  type TextProcesses,
+} from '../../src/understand/analyze/text-process.ts'
+import { TextWorkError } from '../../src/understand/analyze/text-work.ts'
 import { EARSHOT } from './executable.ts'
 
 /** They stay until the tests end, and background work has the usual priority: other tests leave no CPU to a lower one. */

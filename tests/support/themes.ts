@@ -1,13 +1,13 @@
 /** Helpers for tests of themes: findings in the database, and turns of the actor without a worker. */
 import { type LongTurn, type NewMessage, NO_ORGANIZATION } from '../../src/actors/types.ts'
-import type { ChatServer } from '../../src/analyze/chat.ts'
-import type { TextJobs, TextWork } from '../../src/analyze/text-work.ts'
 import type { Json, Query, Sql, Tx } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
-import { themesActor } from '../../src/themes/actor.ts'
-import { DIMENSIONS, SCALE } from '../../src/themes/vector.rules.ts'
+import type { ChatServer } from '../../src/understand/analyze/chat.ts'
+import type { TextJobs, TextWork } from '../../src/understand/analyze/text-work.ts'
+import { themesActor } from '../../src/understand/themes/actor.ts'
+import { DIMENSIONS, SCALE } from '../../src/understand/themes/vector.rules.ts'
 
 export interface TestFinding {
   readonly text: string

@@ -2,7 +2,7 @@
 import { parentPort } from 'node:worker_threads'
 import { serveThread } from '../../src/actors/thread.ts'
 import type { ActorDefinition } from '../../src/actors/types.ts'
-import { createContainer } from '../../src/container.ts'
+import { createContainer } from '../../src/app/container.ts'
 import { QUICK, sessions } from './actors.ts'
 
 if (parentPort === null) throw new Error('this file is the entry of a thread')

@@ -1,6 +1,6 @@
 /** Runs one worker thread of the thread tests in a separate process. Argument: the URL of the database. */
 import { startThreads } from '../../src/actors/threads.ts'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/app/config.ts'
 import { connect } from '../../src/platform/db/pool.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
 

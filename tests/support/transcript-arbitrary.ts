@@ -1,6 +1,6 @@
 /** Valid transcripts of every kind, for property tests. */
 import fc from 'fast-check'
-import type { Utterance } from '../../src/transcripts/model.ts'
+import type { Utterance } from '../../src/calls/transcripts/model.ts'
 
 /** Times as recognisers give them: milliseconds, many of them equal. */
 const duration = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 10_000 }))

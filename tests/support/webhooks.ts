@@ -5,7 +5,7 @@ import { Webhook as SvixWebhook } from 'svix'
 import type { RuntimeOptions } from '../../src/actors/options.ts'
 import { createRuntime } from '../../src/actors/runtime.ts'
 import { forwardTriggerWakeUps } from '../../src/actors/trigger-wake-ups.ts'
-import { type WebhookOptions, webhookActors } from '../../src/webhooks/actor.ts'
+import { type WebhookOptions, webhookActors } from '../../src/tell/webhooks/actor.ts'
 import { QUICK } from './actors.ts'
 import {
   type Answer,

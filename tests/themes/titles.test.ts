@@ -1,9 +1,9 @@
 /** Titles of themes: a quotation that everybody may see and that names nobody, else words; no two are equal. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { newId } from '../../src/platform/ids.ts'
-import { quotedTitles, sentenceOf } from '../../src/themes/quotation.rules.ts'
-import { DIMENSIONS, emptySum, meanOf } from '../../src/themes/vector.rules.ts'
-import { stemsOf } from '../../src/themes/words.rules.ts'
+import { quotedTitles, sentenceOf } from '../../src/understand/themes/quotation.rules.ts'
+import { DIMENSIONS, emptySum, meanOf } from '../../src/understand/themes/vector.rules.ts'
+import { stemsOf } from '../../src/understand/themes/words.rules.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { addOrganization, addRecord, createThemesRunner } from '../support/themes.ts'
 

@@ -1,7 +1,7 @@
 /** Rows of a version whose vectors had 512 bytes: they have no vector until the actor makes another, and stay what people know them as. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { transaction } from '../../src/platform/db/transaction.ts'
-import { themeVectorsChange } from '../../src/themes/feed.ts'
+import { themeVectorsChange } from '../../src/understand/themes/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { addOrganization, addRecord, createThemesRunner, disagreements } from '../support/themes.ts'
 

@@ -1,8 +1,8 @@
 /** The pure rules of appending: derived ids, and numbers behind the stored events. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { type PreparedEvent, prepareEvent } from '../../src/agents/events/fingerprint.ts'
-import { PRESENT_RULES } from '../../src/agents/events/redaction.ts'
+import { type PreparedEvent, prepareEvent } from '../../src/hear/agents/events/fingerprint.ts'
+import { PRESENT_RULES } from '../../src/hear/agents/events/redaction.ts'
 import {
   idsOf,
   type KnownRevision,
@@ -10,8 +10,8 @@ import {
   numberEvents,
   placesOf,
   withIds,
-} from '../../src/agents/ingest/append.rules.ts'
-import type { AppendEvent } from '../../src/agents/model.ts'
+} from '../../src/hear/agents/ingest/append.rules.ts'
+import type { AppendEvent } from '../../src/hear/agents/model.ts'
 import { AppError } from '../../src/platform/errors.ts'
 
 const said = (type: string, content: string): AppendEvent => ({ type, content })

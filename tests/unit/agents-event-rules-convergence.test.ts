@@ -1,7 +1,7 @@
 /** Any order, batches and repetitions of a conversation lead to the same state with exact counts. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { Event } from '../../src/agents/model.ts'
+import type { Event } from '../../src/hear/agents/model.ts'
 import { MemorySession } from '../support/memory-session.ts'
 
 /** One event of the conversation with all its revisions, in order. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { decide, idsToLoad } from '../../src/agents/ingest/event.rules.ts'
-import type { Event } from '../../src/agents/model.ts'
-import { ERRORS } from '../../src/error-catalogue.ts'
+import { ERRORS } from '../../src/app/error-catalogue.ts'
+import { decide, idsToLoad } from '../../src/hear/agents/ingest/event.rules.ts'
+import type { Event } from '../../src/hear/agents/model.ts'
 import { AppError, type ErrorCode } from '../../src/platform/errors.ts'
 import { MemorySession } from '../support/memory-session.ts'
 

@@ -5,11 +5,11 @@ import {
   fingerprint,
   prepareEvent,
   sameFingerprint,
-} from '../../src/agents/events/fingerprint.ts'
-import { compileRedaction } from '../../src/agents/events/redaction.ts'
-import { sanitizeEvent } from '../../src/agents/events/sanitize.ts'
-import type { Event } from '../../src/agents/model.ts'
-import { DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
+} from '../../src/hear/agents/events/fingerprint.ts'
+import { compileRedaction } from '../../src/hear/agents/events/redaction.ts'
+import { sanitizeEvent } from '../../src/hear/agents/events/sanitize.ts'
+import type { Event } from '../../src/hear/agents/model.ts'
+import { DEFAULT_SETTINGS } from '../../src/hear/agents/settings.ts'
 
 const identity = compileRedaction(DEFAULT_SETTINGS)
 const of = (event: Event) =>

@@ -1,7 +1,7 @@
 /** Redaction by name in texts that contain JSON, such as the arguments of a tool call. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { compileRedaction, REDACTED } from '../../src/agents/events/redaction.ts'
+import { compileRedaction, REDACTED } from '../../src/hear/agents/events/redaction.ts'
 
 const redactor = compileRedaction({ redactedFields: ['password', 'pin'], redactedPatterns: [] })
 const nested = (value: unknown, levels: number): string =>

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { compileRedaction, invalidPatterns, REDACTED } from '../../src/agents/events/redaction.ts'
-import { createPattern, formsOf } from '../../src/agents/events/redaction-patterns.ts'
+import { compileRedaction, invalidPatterns, REDACTED } from '../../src/hear/agents/events/redaction.ts'
+import { createPattern, formsOf } from '../../src/hear/agents/events/redaction-patterns.ts'
 
 const redactor = (redactedFields: string[], redactedPatterns: string[] = []) =>
   compileRedaction({ redactedFields, redactedPatterns })

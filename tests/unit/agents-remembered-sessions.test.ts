@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import {
   createRememberedSessions,
   type RememberedSession,
-} from '../../src/agents/ingest/remembered-sessions.ts'
+} from '../../src/hear/agents/ingest/remembered-sessions.ts'
 
 const key = { organizationId: 'o', applicationId: 'a', externalSessionId: 'chat' }
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test'
-import { checkRequest, environmentRefusal, parseRequest } from '../../src/agents/ingest/request.rules.ts'
+import { checkRequest, environmentRefusal, parseRequest } from '../../src/hear/agents/ingest/request.rules.ts'
 import {
   type Event,
   MAX_EVENT_BYTES,
   MAX_EVENTS_PER_REQUEST,
   type Participant,
-} from '../../src/agents/model.ts'
-import { IngestRequest } from '../../src/agents/request-model.ts'
+} from '../../src/hear/agents/model.ts'
+import { IngestRequest } from '../../src/hear/agents/request-model.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { validate } from '../../src/platform/validation/json.ts'
 

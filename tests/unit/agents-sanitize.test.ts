@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { compileRedaction } from '../../src/agents/events/redaction.ts'
-import { sanitizeEvent, sanitizeParticipants, sanitizeSession } from '../../src/agents/events/sanitize.ts'
-import type { Event } from '../../src/agents/model.ts'
-import type { IngestRequest } from '../../src/agents/request-model.ts'
-import { DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
+import { compileRedaction } from '../../src/hear/agents/events/redaction.ts'
+import {
+  sanitizeEvent,
+  sanitizeParticipants,
+  sanitizeSession,
+} from '../../src/hear/agents/events/sanitize.ts'
+import type { Event } from '../../src/hear/agents/model.ts'
+import type { IngestRequest } from '../../src/hear/agents/request-model.ts'
+import { DEFAULT_SETTINGS } from '../../src/hear/agents/settings.ts'
 
 const sanitize = (event: Partial<Event>, settings: Partial<typeof DEFAULT_SETTINGS> = {}) => {
   const all = { ...DEFAULT_SETTINGS, ...settings }

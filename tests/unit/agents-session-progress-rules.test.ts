@@ -5,7 +5,7 @@ import {
   type ProgressEvent,
   type ProgressInput,
   signalOf,
-} from '../../src/agents/sessions/progress.rules.ts'
+} from '../../src/hear/agents/sessions/progress.rules.ts'
 
 interface Numbered {
   readonly sequence: number

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { Participant, SessionStatus } from '../../src/agents/model.ts'
+import type { Participant, SessionStatus } from '../../src/hear/agents/model.ts'
 import {
   isTerminal,
   mergeParticipants,
   nextStatus,
   processingStatusFor,
-} from '../../src/agents/sessions/session.rules.ts'
+} from '../../src/hear/agents/sessions/session.rules.ts'
 
 describe('the status of a session', () => {
   test.each<[SessionStatus | null, SessionStatus | undefined, SessionStatus]>([

@@ -1,13 +1,13 @@
 /** Summaries: the built-in summariser, and the one behind an OpenAI-compatible server against a real HTTP server. */
 import { afterAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { AnalyzerError } from '../../src/analyze/analyzer-error.ts'
-import { createChatServer } from '../../src/analyze/chat.ts'
-import { createSummarizer } from '../../src/analyze/create.ts'
-import { pickSentences } from '../../src/analyze/sentences.ts'
-import type { Passage } from '../../src/analyze/summarizer.ts'
-import { createLocalSummarizer } from '../../src/analyze/summarizer-local.ts'
-import { createOpenAiSummarizer } from '../../src/analyze/summarizer-openai.ts'
+import { AnalyzerError } from '../../src/understand/analyze/analyzer-error.ts'
+import { createChatServer } from '../../src/understand/analyze/chat.ts'
+import { createSummarizer } from '../../src/understand/analyze/create.ts'
+import { pickSentences } from '../../src/understand/analyze/sentences.ts'
+import type { Passage } from '../../src/understand/analyze/summarizer.ts'
+import { createLocalSummarizer } from '../../src/understand/analyze/summarizer-local.ts'
+import { createOpenAiSummarizer } from '../../src/understand/analyze/summarizer-openai.ts'
 import { textWorkHere } from '../support/text-work.ts'
 
 const { signal } = new AbortController()

@@ -1,9 +1,13 @@
 /** The vectors of texts: what they tell, how they are packed, and how words are split. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { DIMENSIONS, packVectors, readVectors } from '../../src/analyze/builtin/vectors/format.rules.ts'
-import { createTokenizer } from '../../src/analyze/builtin/vectors/tokenizer.rules.ts'
-import { loadEmbed } from '../../src/analyze/builtin/vectors/vectors.ts'
+import {
+  DIMENSIONS,
+  packVectors,
+  readVectors,
+} from '../../src/understand/analyze/builtin/vectors/format.rules.ts'
+import { createTokenizer } from '../../src/understand/analyze/builtin/vectors/tokenizer.rules.ts'
+import { loadEmbed } from '../../src/understand/analyze/builtin/vectors/vectors.ts'
 
 const embed = await loadEmbed()
 const likeness = (a: string, b: string) => {

@@ -1,8 +1,8 @@
 /** What counts of an answer that a model wrote, and how what was found is grouped. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { quotedSentences } from '../../src/ask/answer.rules.ts'
-import { groupsOf } from '../../src/ask/groups.rules.ts'
+import { quotedSentences } from '../../src/understand/ask/answer.rules.ts'
+import { groupsOf } from '../../src/understand/ask/groups.rules.ts'
 
 const PASSAGES = [
   'The export of my invoices fails since the update. See https://example.com/help',

@@ -1,10 +1,10 @@
 /** How the assistant finds what it answers from: sections, terms, passages, and what fits a question. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { passageOf } from '../../src/assistant/passage.rules.ts'
-import { createSearch } from '../../src/assistant/search.ts'
-import { toSections } from '../../src/assistant/sections.rules.ts'
-import { termsOf } from '../../src/assistant/terms.rules.ts'
+import { passageOf } from '../../src/tell/assistant/passage.rules.ts'
+import { createSearch } from '../../src/tell/assistant/search.ts'
+import { toSections } from '../../src/tell/assistant/sections.rules.ts'
+import { termsOf } from '../../src/tell/assistant/terms.rules.ts'
 
 const page = (markdown: string, slug = 'page', title = 'Page') => ({ slug, title, markdown })
 

@@ -1,8 +1,8 @@
 /** What is read from files of each coding agent: one event for each message, counts, tokens, oddities. */
 import { describe, expect, test } from 'bun:test'
-import type { Format } from '../../src/coding-sessions/event.rules.ts'
-import { detectFormat } from '../../src/coding-sessions/formats/detect.rules.ts'
-import { MAX_RECORD_BYTES } from '../../src/coding-sessions/records.rules.ts'
+import type { Format } from '../../src/hear/coding-sessions/event.rules.ts'
+import { detectFormat } from '../../src/hear/coding-sessions/formats/detect.rules.ts'
+import { MAX_RECORD_BYTES } from '../../src/hear/coding-sessions/records.rules.ts'
 import { fixture, readPieces, readText, type StoredEvent, stored } from '../support/coding-session-files.ts'
 
 const shown = ({ kind, role, body }: StoredEvent) =>

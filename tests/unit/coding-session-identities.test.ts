@@ -1,6 +1,6 @@
 /** Ids that come again, waiting prompts, copied histories and totals: what is one event and what is another. */
 import { describe, expect, test } from 'bun:test'
-import type { Format } from '../../src/coding-sessions/event.rules.ts'
+import type { Format } from '../../src/hear/coding-sessions/event.rules.ts'
 import { readText, type StoredEvent, stored } from '../support/coding-session-files.ts'
 
 const jsonl = (lines: readonly object[]) => lines.map((line) => JSON.stringify(line)).join('\n')

@@ -1,6 +1,6 @@
 /** Settings of OpenID Connect: who makes user tokens, and with whom people sign in. */
 import { describe, expect, test } from 'bun:test'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/app/config.ts'
 
 const OIDC_ISSUER = 'https://login.example.com'
 const TOKENS = { OIDC_ISSUER, OIDC_AUDIENCE: 'earshot', OIDC_JWKS_URL: 'https://login.example.com/keys' }

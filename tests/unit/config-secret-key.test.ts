@@ -1,8 +1,8 @@
 /** The one secret that the keys of all processes may come from. */
 import { expect, test } from 'bun:test'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/app/config.ts'
+import { createUploadTokens } from '../../src/calls/uploads/token.ts'
 import { derivedKey } from '../../src/platform/secrets/derived-key.ts'
-import { createUploadTokens } from '../../src/uploads/token.ts'
 
 const SECRET = 'jXn2r5u8x/A?D(G+KbPeShVmYq3t6w9z$C&F)J@McQf'
 

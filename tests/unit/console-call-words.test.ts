@@ -1,6 +1,7 @@
 /** Why a call of the console is not there yet, in words. */
 import { expect, test } from 'bun:test'
-import type { AssetErrorCode } from '../../src/assets/rules.ts'
+import type { AssetErrorCode } from '../../src/calls/assets/rules.ts'
+import { ASSET_STATUSES } from '../../src/calls/recordings/model.ts'
 import {
   MEDIA_FAILURES,
   mediaWords,
@@ -9,7 +10,6 @@ import {
 } from '../../src/console/app/call/call-words.ts'
 import { createdAtOf, labelOf } from '../../src/console/app/words.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { ASSET_STATUSES } from '../../src/recordings/model.ts'
 
 /** The compiler compares the codes in both directions. */
 const SENTENCES: Record<AssetErrorCode, string> = MEDIA_FAILURES

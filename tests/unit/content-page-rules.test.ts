@@ -1,6 +1,6 @@
 /** Markdown files as pages: front matter, names, order. */
 import { describe, expect, test } from 'bun:test'
-import { PageError, readPages } from '../../src/content/page.rules.ts'
+import { PageError, readPages } from '../../src/tell/content/page.rules.ts'
 
 const file = (name: string, members: string, text = 'Text.') => ({
   name,

@@ -1,9 +1,9 @@
 /** The import of conversations from rows: windows, order, refusals. The service is a function here. */
 import { describe, expect, test } from 'bun:test'
-import type { AppendRequest } from '../../src/agents/request-model.ts'
-import type { ReadRow } from '../../src/feedback/row-import/reader.ts'
-import { type ConversationImport, importConversations } from '../../src/importers/import-file.ts'
-import { createConversationJudge } from '../../src/importers/row.rules.ts'
+import type { AppendRequest } from '../../src/hear/agents/request-model.ts'
+import type { ReadRow } from '../../src/hear/feedback/row-import/reader.ts'
+import { type ConversationImport, importConversations } from '../../src/hear/importers/import-file.ts'
+import { createConversationJudge } from '../../src/hear/importers/row.rules.ts'
 import { eventually } from '../support/eventually.ts'
 
 const columns = ['conversation', 'id', 'role', 'content']

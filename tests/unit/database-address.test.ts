@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/app/config.ts'
 import { readAddress } from '../../src/platform/db/address.ts'
 
 const ROOT = resolve(import.meta.dir, '../..')
@@ -105,7 +105,7 @@ describe('a PostgreSQL URL', () => {
 
 /** These keep something that outlives a transaction, on connections that bypass a pooler. */
 const DIRECT = [
-  'src/identity/credential-cache.ts',
+  'src/access/identity/credential-cache.ts',
   'src/platform/db/listener.ts',
   'src/platform/db/migrate-indexes.ts',
   'src/platform/embedded/session.ts',

@@ -3,7 +3,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { forgetCredentials } from '../../src/identity/demo.ts'
+import { forgetCredentials } from '../../src/access/identity/demo.ts'
 import { forgetMails } from '../../src/platform/mail/create.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'erased-files-'))

@@ -1,6 +1,6 @@
 /** The merged error catalogue: complete, and every name is declared once. */
 import { describe, expect, test } from 'bun:test'
-import { ERRORS, mergeDeclared } from '../../src/error-catalogue.ts'
+import { ERRORS, mergeDeclared } from '../../src/app/error-catalogue.ts'
 
 describe('the error catalogue', () => {
   test('contains the errors of the platform and of the features, in the order of their statuses', () => {

@@ -1,7 +1,7 @@
 /** Where the stream of a client begins, and the text of its events. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { type Change, changeText, eventId, startOf } from '../../src/event-stream/event.rules.ts'
+import { type Change, changeText, eventId, startOf } from '../../src/tell/event-stream/event.rules.ts'
 
 const GENERATION = '0badcafe'
 const state = { generation: GENERATION, lastSeq: 40, lostSeq: 10 }

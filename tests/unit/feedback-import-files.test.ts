@@ -1,12 +1,12 @@
 /** CSV files as spreadsheets, help desks and programs write them: the same rows, whatever the line ends, delimiters, headers and times. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { notesOf } from '../../src/feedback/import-jobs/guess.rules.ts'
-import { readHead } from '../../src/feedback/import-jobs/head.ts'
-import { NO_MAPPING, parseMappingFile } from '../../src/feedback/row-import/mapping.rules.ts'
-import { momentOf } from '../../src/feedback/row-import/moment.rules.ts'
-import { readCsv } from '../../src/feedback/row-import/reader.ts'
-import { createJudge, type ImportRecord } from '../../src/feedback/row-import/row.rules.ts'
+import { notesOf } from '../../src/hear/feedback/import-jobs/guess.rules.ts'
+import { readHead } from '../../src/hear/feedback/import-jobs/head.ts'
+import { NO_MAPPING, parseMappingFile } from '../../src/hear/feedback/row-import/mapping.rules.ts'
+import { momentOf } from '../../src/hear/feedback/row-import/moment.rules.ts'
+import { readCsv } from '../../src/hear/feedback/row-import/reader.ts'
+import { createJudge, type ImportRecord } from '../../src/hear/feedback/row-import/row.rules.ts'
 
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 

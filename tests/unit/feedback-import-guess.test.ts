@@ -1,12 +1,12 @@
 /** What the import guesses from the header and the first rows of a CSV file, and how it writes refused rows. */
 import { describe, expect, test } from 'bun:test'
-import { guessMapping } from '../../src/feedback/import-jobs/guess.rules.ts'
-import { HEAD_BYTES, readHead } from '../../src/feedback/import-jobs/head.ts'
-import { refusedHeader, refusedLine } from '../../src/feedback/import-jobs/refused.rules.ts'
-import { guessDelimiter } from '../../src/feedback/row-import/dialect.rules.ts'
-import { checkHeader, parseMappingFile } from '../../src/feedback/row-import/mapping.rules.ts'
-import { readCsv } from '../../src/feedback/row-import/reader.ts'
-import { createJudge } from '../../src/feedback/row-import/row.rules.ts'
+import { guessMapping } from '../../src/hear/feedback/import-jobs/guess.rules.ts'
+import { HEAD_BYTES, readHead } from '../../src/hear/feedback/import-jobs/head.ts'
+import { refusedHeader, refusedLine } from '../../src/hear/feedback/import-jobs/refused.rules.ts'
+import { guessDelimiter } from '../../src/hear/feedback/row-import/dialect.rules.ts'
+import { checkHeader, parseMappingFile } from '../../src/hear/feedback/row-import/mapping.rules.ts'
+import { readCsv } from '../../src/hear/feedback/row-import/reader.ts'
+import { createJudge } from '../../src/hear/feedback/row-import/row.rules.ts'
 
 test.each([
   ['a,b;c,d', ','],

@@ -1,7 +1,7 @@
 /** Which value a field takes, what a row of a file becomes, and which company is meant. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { FIELD_TYPES, MAX_VALUE_BYTES } from '../../src/feedback/model.ts'
+import { FIELD_TYPES, MAX_VALUE_BYTES } from '../../src/hear/feedback/model.ts'
 import {
   checkHeader,
   mergeMappings,
@@ -9,9 +9,9 @@ import {
   parseColumnMap,
   parseMappingFile,
   useOfColumn,
-} from '../../src/feedback/row-import/mapping.rules.ts'
-import { createJudge } from '../../src/feedback/row-import/row.rules.ts'
-import { checkValue, personIdOf, recordDraft } from '../../src/feedback/rules.ts'
+} from '../../src/hear/feedback/row-import/mapping.rules.ts'
+import { createJudge } from '../../src/hear/feedback/row-import/row.rules.ts'
+import { checkValue, personIdOf, recordDraft } from '../../src/hear/feedback/rules.ts'
 import { decideCompany } from '../../src/people/rules.ts'
 
 describe('the value of a field', () => {

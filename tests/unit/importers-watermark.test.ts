@@ -1,7 +1,12 @@
 /** The cursor of help desks that list conversations by the moment of their last change. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { advanced, type Changed, unread, watermarkOf } from '../../src/importers/providers/watermark.rules.ts'
+import {
+  advanced,
+  type Changed,
+  unread,
+  watermarkOf,
+} from '../../src/hear/importers/providers/watermark.rules.ts'
 
 const SINCE = new Date('2026-01-01T00:00:00Z')
 const START = SINCE.getTime() / 1000

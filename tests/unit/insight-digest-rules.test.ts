@@ -1,8 +1,8 @@
 /** The rules of counts and summaries: which days a period has, and what grew or fell. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { daysBefore, daysOf, daysOfDigest } from '../../src/insight/counts/counts.rules.ts'
-import { changesOf, pairsOf } from '../../src/insight/digest/digest.rules.ts'
+import { daysBefore, daysOf, daysOfDigest } from '../../src/understand/counts/counts.rules.ts'
+import { changesOf, pairsOf } from '../../src/understand/counts/digest/digest.rules.ts'
 
 const NOW = new Date('2026-03-10T15:00:00Z')
 

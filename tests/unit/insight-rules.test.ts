@@ -1,7 +1,7 @@
 /** The part of a text around words. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { excerptOf } from '../../src/insight/words.rules.ts'
+import { excerptOf } from '../../src/understand/counts/words.rules.ts'
 
 describe('an excerpt', () => {
   test('of a short text is the text on one line', () => {

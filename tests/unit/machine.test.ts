@@ -3,8 +3,8 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir, totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
+import { capacityOf } from '../../src/app/settings/machine.ts'
 import { readMachine } from '../../src/platform/lifecycle/machine.ts'
-import { capacityOf } from '../../src/settings-machine.ts'
 
 const MIB = 1024 ** 2
 const folder = mkdtempSync(join(tmpdir(), 'earshot-machine-'))

@@ -1,25 +1,25 @@
 /** The pure rules of media: what a probe may claim, media that browsers play, arguments of FFmpeg, and the peaks of audio. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { createClock, withClock } from '../../src/media/clock.rules.ts'
-import { findContainer } from '../../src/media/container.ts'
-import { deadlineMs } from '../../src/media/deadline.rules.ts'
+import { createClock, withClock } from '../../src/calls/media/clock.rules.ts'
+import { findContainer } from '../../src/calls/media/container.ts'
+import { deadlineMs } from '../../src/calls/media/deadline.rules.ts'
 import {
   encodeArguments,
   inputArguments,
   posterSeconds,
   progressOf,
   soundArguments,
-} from '../../src/media/encode.rules.ts'
+} from '../../src/calls/media/encode.rules.ts'
 import {
   factsOf,
   MAX_DURATION_SECONDS,
   type MediaFacts,
   type ProbeReport,
-} from '../../src/media/facts.rules.ts'
-import { type Playback, playbackOf } from '../../src/media/playback.rules.ts'
-import { type Container, MAX_MEDIA_BYTES, MediaError, sniff } from '../../src/media/rules.ts'
-import { createPeaks, SAMPLE_RATE } from '../../src/media/waveform.rules.ts'
+} from '../../src/calls/media/facts.rules.ts'
+import { type Playback, playbackOf } from '../../src/calls/media/playback.rules.ts'
+import { type Container, MAX_MEDIA_BYTES, MediaError, sniff } from '../../src/calls/media/rules.ts'
+import { createPeaks, SAMPLE_RATE } from '../../src/calls/media/waveform.rules.ts'
 
 const HEADS: Readonly<Record<Container['name'], string>> = {
   mp4: '\0\0\0\x18ftypisom',

@@ -1,7 +1,7 @@
 /** What the actor of a meeting join does next: tables, and that every join ends whatever the recorder answers. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/app/config.ts'
 import {
   apply,
   asLeaving,
@@ -9,8 +9,8 @@ import {
   type JoinState,
   type Outcome,
   planOf,
-} from '../../src/meetings/plan.rules.ts'
-import { after, furtherStatus, isActive, nextQuestion } from '../../src/meetings/status.rules.ts'
+} from '../../src/calls/meetings/plan.rules.ts'
+import { after, furtherStatus, isActive, nextQuestion } from '../../src/calls/meetings/status.rules.ts'
 
 const TIMES = loadConfig({}).meetings
 const NOW = new Date('2026-01-02T09:00:00Z')

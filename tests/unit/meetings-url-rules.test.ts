@@ -1,7 +1,7 @@
 /** Which meeting a link names: a table of real-looking links, and what holds of every link. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { identifyMeeting, type MeetingAddress } from '../../src/meetings/url.rules.ts'
+import { identifyMeeting, type MeetingAddress } from '../../src/calls/meetings/url.rules.ts'
 import { MEETINGS, REFUSALS } from './meetings-url-table.ts'
 
 function meetingOf(link: string): MeetingAddress {

@@ -1,8 +1,8 @@
 /** Typed values of metadata: what each of the seven types takes, and how wrong values are reported. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { FIELD_TYPES, type FieldType, type Source } from '../../src/metadata/model.ts'
-import { accepts, checkValues, mayChangeFields, mayRename } from '../../src/metadata/rules.ts'
+import { FIELD_TYPES, type FieldType, type Source } from '../../src/calls/metadata/model.ts'
+import { accepts, checkValues, mayChangeFields, mayRename } from '../../src/calls/metadata/rules.ts'
 import { nameOf } from '../../src/platform/validation/names.ts'
 
 const MAX = Number.MAX_SAFE_INTEGER

@@ -1,6 +1,6 @@
 /** Recorded traces of real frameworks: each becomes the same conversation. */
 import { describe, expect, test } from 'bun:test'
-import { joined, sessionsOf } from '../../src/otlp/trace.rules.ts'
+import { joined, sessionsOf } from '../../src/hear/otlp/trace.rules.ts'
 import { CONVERSATION, FRAMEWORKS, kept, PYTHON_FRAMEWORKS, recorded } from '../support/otlp.ts'
 
 describe('a conversation of ten turns', () => {

@@ -1,6 +1,6 @@
 /** The mapping of attributes and spans to messages, case by case. */
 import { describe, expect, test } from 'bun:test'
-import { sessionsOf } from '../../src/otlp/trace.rules.ts'
+import { sessionsOf } from '../../src/hear/otlp/trace.rules.ts'
 import { at, kept, keyValues, parent, requestOf, span, TRACE } from '../support/otlp.ts'
 
 const sessions = (spans: readonly unknown[], resource = {}) => sessionsOf(kept(requestOf(spans, resource)))

@@ -1,9 +1,9 @@
 /** Trace requests whose values have other types than the encoding says. Only those without the structure of a
  * request are refused, and none costs more than its bytes. */
 import { describe, expect, test } from 'bun:test'
-import { DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
-import { readMessages } from '../../src/otlp/messages.rules.ts'
-import { createTraceWork, type ReadTraces } from '../../src/otlp/work.ts'
+import { DEFAULT_SETTINGS } from '../../src/hear/agents/settings.ts'
+import { readMessages } from '../../src/hear/otlp/messages.rules.ts'
+import { createTraceWork, type ReadTraces } from '../../src/hear/otlp/work.ts'
 import { kept, keyValues, parent, requestOf, span } from '../support/otlp.ts'
 
 function read(request: unknown): ReadTraces {

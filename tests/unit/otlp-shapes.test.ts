@@ -1,6 +1,6 @@
 /** Spans as frameworks and programs of every kind write them: unknown kinds, contents as JSON text, structured payloads, cut JSON. */
 import { describe, expect, test } from 'bun:test'
-import { sessionsOf } from '../../src/otlp/trace.rules.ts'
+import { sessionsOf } from '../../src/hear/otlp/trace.rules.ts'
 import { kept, keyValues, parent, readRequest, requestOf, span } from '../support/otlp.ts'
 
 /** What is said in a trace of these spans: questions with `?`, answers with `!`. */

@@ -1,7 +1,7 @@
 /** The lexical policy on URLs that the service is asked to fetch ("Create", rule 4), one spelling a line. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/app/config.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { createOutboundPolicy, isPublicAddress } from '../../src/platform/net/outbound-url.ts'
 

@@ -1,6 +1,6 @@
 /** What a recording is called when somebody saves its media. */
 import { expect, test } from 'bun:test'
-import { playbackFileName } from '../../src/recordings/playback.rules.ts'
+import { playbackFileName } from '../../src/calls/recordings/playback.rules.ts'
 
 test.each([
   ['Call with Ada', 'audio/mpeg', 'Call with Ada.mp3'],

@@ -1,7 +1,7 @@
 /** Cells that a spreadsheet would run. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { guardCell, unguardCell } from '../../src/feedback/refused-cells.rules.ts'
+import { guardCell, unguardCell } from '../../src/hear/feedback/refused-cells.rules.ts'
 
 test.each([
   '=1+1',

@@ -1,6 +1,6 @@
 /** Rules of the search for any of the words. */
 import { describe, expect, test } from 'bun:test'
-import { candidateQueries, unitsOf, weighed } from '../../src/search/any.rules.ts'
+import { candidateQueries, unitsOf, weighed } from '../../src/understand/search/any.rules.ts'
 
 const parsed = (parts: readonly string[], excluded: readonly string[] = [], configuration = 'english') => ({
   configuration,

@@ -1,10 +1,10 @@
 /** The rules of the search by meaning. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { directionFromMean, nearestCells } from '../../src/analyze/builtin/vectors/cells.rules.ts'
-import { loadCentroids } from '../../src/analyze/builtin/vectors/cells.ts'
-import { DIMENSIONS } from '../../src/analyze/builtin/vectors/format.rules.ts'
-import { fused, meaningText, nearOf, packIds, unpackIds } from '../../src/search/meaning.rules.ts'
+import { directionFromMean, nearestCells } from '../../src/understand/analyze/builtin/vectors/cells.rules.ts'
+import { loadCentroids } from '../../src/understand/analyze/builtin/vectors/cells.ts'
+import { DIMENSIONS } from '../../src/understand/analyze/builtin/vectors/format.rules.ts'
+import { fused, meaningText, nearOf, packIds, unpackIds } from '../../src/understand/search/meaning.rules.ts'
 
 test.each([
   ['where is my parcel', 'where is my parcel'],

@@ -1,16 +1,23 @@
 /** The rules of the search: what is indexed, what a search text asks, and how passages are marked. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { visibleText } from '../../src/agents/events/visibility.ts'
+import { visibleText } from '../../src/hear/agents/events/visibility.ts'
 import { wordsOf } from '../../src/platform/text/words.rules.ts'
-import { END, headlineOf, plainLine, START, toHtml, toText } from '../../src/search/highlight.rules.ts'
+import {
+  END,
+  headlineOf,
+  plainLine,
+  START,
+  toHtml,
+  toText,
+} from '../../src/understand/search/highlight.rules.ts'
 import {
   configurationOf,
   fieldPassages,
   indexedText,
   MAX_PASSAGE,
   speechPassages,
-} from '../../src/search/passage.rules.ts'
+} from '../../src/understand/search/passage.rules.ts'
 import {
   anyOf,
   marked,
@@ -20,7 +27,7 @@ import {
   textsOf,
   withSimilar,
   wordsIn,
-} from '../../src/search/query.rules.ts'
+} from '../../src/understand/search/query.rules.ts'
 import { utterance } from '../support/recordings.ts'
 
 describe('a search text', () => {

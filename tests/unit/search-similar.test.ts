@@ -6,7 +6,7 @@ import {
   MAX_COMPARISONS,
   MAX_VOCABULARY,
   similarWords,
-} from '../../src/search/similar.rules.ts'
+} from '../../src/understand/search/similar.rules.ts'
 
 describe('similar words', () => {
   test.each([

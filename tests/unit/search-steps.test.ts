@@ -1,8 +1,8 @@
 /** A passage is cut into words and marked in small steps, whatever it is made of, so that the thread answers other requests between them. */
 import { describe, expect, test } from 'bun:test'
 import { textOf, wordsInSteps, wordsOf } from '../../src/platform/text/words.rules.ts'
-import { headlineInSteps, headlineOf, START } from '../../src/search/highlight.rules.ts'
-import { MAX_PASSAGE } from '../../src/search/passage.rules.ts'
+import { headlineInSteps, headlineOf, START } from '../../src/understand/search/highlight.rules.ts'
+import { MAX_PASSAGE } from '../../src/understand/search/passage.rules.ts'
 
 const counted = <T>(steps: Generator<void, T>): { readonly count: number; readonly value: T } => {
   for (let count = 1; ; count++) {

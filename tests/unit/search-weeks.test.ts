@@ -1,6 +1,6 @@
 /** Which weeks a search asks first. */
 import { expect, test } from 'bun:test'
-import { enoughWeeks, FIRST_WEEKS, reaches, weekLabels } from '../../src/search/weeks.rules.ts'
+import { enoughWeeks, FIRST_WEEKS, reaches, weekLabels } from '../../src/understand/search/weeks.rules.ts'
 
 test.each([
   ['so few matches that all are read', 2, 0, null],

@@ -1,6 +1,6 @@
 /** URLs of settings whose user name or password holds a character that ends it. */
 import { describe, expect, test } from 'bun:test'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/app/config.ts'
 
 const load = (url: string) => loadConfig({ SMTP_URL: url, MAIL_FROM: 'earshot@example.com' })
 

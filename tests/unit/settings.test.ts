@@ -1,7 +1,7 @@
 /** The declarations of the settings and their reader agree. */
 import { describe, expect, test } from 'bun:test'
-import { loadConfig } from '../../src/config.ts'
-import { SETTINGS } from '../../src/settings.ts'
+import { loadConfig } from '../../src/app/config.ts'
+import { SETTINGS } from '../../src/app/settings/table.ts'
 
 /** Values that make the reader ask for every variable. */
 const EVERYTHING = {

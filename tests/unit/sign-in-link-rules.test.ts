@@ -1,8 +1,8 @@
 /** Where a person goes after the sign-in, and the base of links in mails. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { linkUrl, returnPathOf } from '../../src/access/sign-in/link.rules.ts'
 import { mailBaseUrl } from '../../src/http/base-url.ts'
-import { linkUrl, returnPathOf } from '../../src/sign-in/link.rules.ts'
 
 describe('the page after the sign-in', () => {
   test.each(['/console', '/console?page=2', '/oauth/interaction/x', '/'])('may be %s', (path) => {

@@ -1,12 +1,30 @@
 /** The rules of themes: items, nearness, linkage, totals, titles and trends. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { differenceOf, type Finding, wantedItems } from '../../src/themes/items.rules.ts'
-import { connected, linkage } from '../../src/themes/linkage.rules.ts'
-import { MAX_TERMS, type Member, NOTHING, termChanges, totalsAfter } from '../../src/themes/members.rules.ts'
-import { createIndex, nearest, nearness, type Point, pointOfItem } from '../../src/themes/nearness.rules.ts'
-import { checkedTitle, NO_TITLE, needsTitle, redacted, titleOf } from '../../src/themes/title.rules.ts'
-import { riseOf, tail, trendOf } from '../../src/themes/trend.rules.ts'
+import { differenceOf, type Finding, wantedItems } from '../../src/understand/themes/items.rules.ts'
+import { connected, linkage } from '../../src/understand/themes/linkage.rules.ts'
+import {
+  MAX_TERMS,
+  type Member,
+  NOTHING,
+  termChanges,
+  totalsAfter,
+} from '../../src/understand/themes/members.rules.ts'
+import {
+  createIndex,
+  nearest,
+  nearness,
+  type Point,
+  pointOfItem,
+} from '../../src/understand/themes/nearness.rules.ts'
+import {
+  checkedTitle,
+  NO_TITLE,
+  needsTitle,
+  redacted,
+  titleOf,
+} from '../../src/understand/themes/title.rules.ts'
+import { riseOf, tail, trendOf } from '../../src/understand/themes/trend.rules.ts'
 import {
   addTo,
   DIMENSIONS,
@@ -19,8 +37,8 @@ import {
   unpacked,
   vectorBytes,
   vectorOf,
-} from '../../src/themes/vector.rules.ts'
-import { stemsOf, titleTermsOf } from '../../src/themes/words.rules.ts'
+} from '../../src/understand/themes/vector.rules.ts'
+import { stemsOf, titleTermsOf } from '../../src/understand/themes/words.rules.ts'
 
 const finish = <T>(steps: Generator<void, T>): T => {
   for (;;) {

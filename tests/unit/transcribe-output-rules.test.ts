@@ -1,7 +1,7 @@
 /** Everything that recognisers write, read as segments. */
 import { describe, expect, test } from 'bun:test'
-import { decodeOutput, parseOutput } from '../../src/transcribe/output.rules.ts'
-import type { Segment } from '../../src/transcribe/segment.ts'
+import { decodeOutput, parseOutput } from '../../src/calls/transcribe/output.rules.ts'
+import type { Segment } from '../../src/calls/transcribe/segment.ts'
 
 const segment = (
   startSec: number | null,

@@ -1,15 +1,15 @@
 /** What a program wrote, read as a transcript: however long it is, no more than a transcript can hold comes back. */
 import { afterAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { parseOutput } from '../../src/calls/transcribe/output.rules.ts'
+import { createReadOutput, readOutputWork } from '../../src/calls/transcribe/read-output.ts'
+import type { Segment } from '../../src/calls/transcribe/segment.ts'
+import { TranscriberError } from '../../src/calls/transcribe/transcriber.ts'
+import { toUtterances } from '../../src/calls/transcribe/utterances.rules.ts'
+import { MAX_TRANSCRIPT_CHARACTERS } from '../../src/calls/transcripts/model.ts'
 import { createRequestWork } from '../../src/platform/concurrency/request-work.ts'
 import type { Load, RequestWork, Work } from '../../src/platform/concurrency/work.ts'
 import { AppError } from '../../src/platform/errors.ts'
-import { parseOutput } from '../../src/transcribe/output.rules.ts'
-import { createReadOutput, readOutputWork } from '../../src/transcribe/read-output.ts'
-import type { Segment } from '../../src/transcribe/segment.ts'
-import { TranscriberError } from '../../src/transcribe/transcriber.ts'
-import { toUtterances } from '../../src/transcribe/utterances.rules.ts'
-import { MAX_TRANSCRIPT_CHARACTERS } from '../../src/transcripts/model.ts'
 
 const threads = createRequestWork()
 afterAll(() => threads.close())

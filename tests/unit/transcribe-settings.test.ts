@@ -1,9 +1,9 @@
 /** What transcribes, as the settings say it; and what is asked of a server by the name of its model. */
 import { describe, expect, test } from 'bun:test'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/app/config.ts'
+import { quietestMoment } from '../../src/calls/transcribe/pieces.rules.ts'
+import { protocolOf, referencesOf, shifted } from '../../src/calls/transcribe/protocol.rules.ts'
 import { splitCommandLine } from '../../src/platform/lifecycle/command-line.ts'
-import { quietestMoment } from '../../src/transcribe/pieces.rules.ts'
-import { protocolOf, referencesOf, shifted } from '../../src/transcribe/protocol.rules.ts'
 
 describe('settings of transcription', () => {
   test('transcription is off by default', () => {

@@ -1,9 +1,9 @@
 /** Whatever a recogniser gives becomes a transcript that a caller could have supplied. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { Segment } from '../../src/transcribe/segment.ts'
-import { toUtterances } from '../../src/transcribe/utterances.rules.ts'
-import { checkTranscript } from '../../src/transcripts/rules.ts'
+import type { Segment } from '../../src/calls/transcribe/segment.ts'
+import { toUtterances } from '../../src/calls/transcribe/utterances.rules.ts'
+import { checkTranscript } from '../../src/calls/transcripts/rules.ts'
 
 const segment = (
   startSec: number | null,

@@ -4,8 +4,8 @@ import { parse as parseSrt } from '@plussub/srt-vtt-parser'
 import fc from 'fast-check'
 import entities from 'webvtt-parser/html-entities.json'
 import { type Node, WebVTTParser } from 'webvtt-parser/parser.js'
-import { formatOf, toFormat } from '../../src/transcripts/export.rules.ts'
-import type { Utterance } from '../../src/transcripts/model.ts'
+import { formatOf, toFormat } from '../../src/calls/transcripts/export.rules.ts'
+import type { Utterance } from '../../src/calls/transcripts/model.ts'
 import { transcript } from '../support/transcript-arbitrary.ts'
 
 const say = (startSec: number, endSec: number, text: string, speaker = 0): Utterance => ({

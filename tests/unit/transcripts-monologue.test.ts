@@ -1,7 +1,7 @@
 /** Monologues: contiguous utterances of one speaker, combined. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { toMonologues } from '../../src/transcripts/monologue.rules.ts'
+import { toMonologues } from '../../src/calls/transcripts/monologue.rules.ts'
 import { transcript } from '../support/transcript-arbitrary.ts'
 
 const say = (startSec: number, endSec: number, speaker: number, text: string) => ({

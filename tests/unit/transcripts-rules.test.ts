@@ -1,9 +1,9 @@
 /** Rule 6 of "Create" and the limits of transcripts. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import type { Utterance } from '../../src/calls/transcripts/model.ts'
+import { checkSpeakers, checkTranscript } from '../../src/calls/transcripts/rules.ts'
 import { AppError } from '../../src/platform/errors.ts'
-import type { Utterance } from '../../src/transcripts/model.ts'
-import { checkSpeakers, checkTranscript } from '../../src/transcripts/rules.ts'
 import { transcript } from '../support/transcript-arbitrary.ts'
 
 const utterance = (startSec: number, endSec: number, speaker = 0, text = 'Hello.'): Utterance => ({

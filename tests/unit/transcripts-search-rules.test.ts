@@ -1,7 +1,7 @@
 /** What a search text asks for: terms, their other forms, and bounds on both. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { parseSearch } from '../../src/transcripts/search.rules.ts'
+import { parseSearch } from '../../src/calls/transcripts/search.rules.ts'
 
 const exactly = (...words: string[]) => words.map((word) => `'${word}'`).join(' <-> ')
 const begun = (...words: string[]) => words.map((word) => `'${word}':*`).join(' | ')

@@ -1,6 +1,5 @@
 /** Headers of upload requests: understood completely, or not at all. */
 import { describe, expect, test } from 'bun:test'
-import { shownPath } from '../../src/http/shown-path.ts'
 import {
   dialectOf,
   isOffsetStream,
@@ -8,7 +7,8 @@ import {
   parseBytes,
   parseChecksum,
   parseContentRange,
-} from '../../src/uploads/http/header.rules.ts'
+} from '../../src/calls/uploads/http/header.rules.ts'
+import { shownPath } from '../../src/http/shown-path.ts'
 
 describe('Content-Range', () => {
   test.each([

@@ -1,6 +1,6 @@
 /** What a file's name says of the recording that it becomes. */
 import { describe, expect, test } from 'bun:test'
-import { displayNameOf } from '../../src/uploads/rules.ts'
+import { displayNameOf } from '../../src/calls/uploads/rules.ts'
 
 describe('a file name as the name of a recording', () => {
   test.each([

@@ -1,8 +1,8 @@
 /** What follows from the answer to a delivery, and how bodies and pauses are read and written. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { bodyOf, RETRY_SECONDS, verdictOf } from '../../src/webhooks/delivery.rules.ts'
-import { newSecret, signedHeaders } from '../../src/webhooks/signing.ts'
+import { bodyOf, RETRY_SECONDS, verdictOf } from '../../src/tell/webhooks/delivery.rules.ts'
+import { newSecret, signedHeaders } from '../../src/tell/webhooks/signing.ts'
 
 const schedule = (more: object = {}) =>
   ({ retrySeconds: RETRY_SECONDS, ordering: 'relaxed', chance: 0, ...more }) as const

@@ -1,9 +1,9 @@
 /** E-mail addresses, templates of mails, and what a robot gives away. */
 import { describe, expect, test } from 'bun:test'
+import { givenFields, isFromRobot, trimmed } from '../../src/hear/website/rules.ts'
 import { compose } from '../../src/platform/mail/mail.ts'
 import { fillHtml, fillText, textAsHtml } from '../../src/platform/mail/template.ts'
 import { isEmailAddress } from '../../src/platform/validation/email-address.ts'
-import { givenFields, isFromRobot, trimmed } from '../../src/website/rules.ts'
 
 describe('an e-mail address', () => {
   test.each([

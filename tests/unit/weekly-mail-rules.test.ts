@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { daysIn } from '../../src/platform/time-zone.rules.ts'
-import { nextMailAt, weekOf } from '../../src/weekly-mail/schedule.rules.ts'
+import { nextMailAt, weekOf } from '../../src/tell/weekly-mail/schedule.rules.ts'
 
 test.each([
   ['UTC', '2026-03-09T06:59:59.999Z', '2026-03-09T07:00:00.000Z', '2026-03-02', '2026-03-09'], // a Monday

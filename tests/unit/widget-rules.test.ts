@@ -1,7 +1,7 @@
 /** Origins of pages, and the actor of a response. */
 import { describe, expect, test } from 'bun:test'
+import { isAllowedOrigin, originOf, responseActorId } from '../../src/hear/widget/rules.ts'
 import { isUuid } from '../../src/platform/ids.ts'
-import { isAllowedOrigin, originOf, responseActorId } from '../../src/widget/rules.ts'
 
 describe('originOf', () => {
   test.each([

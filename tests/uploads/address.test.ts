@@ -1,7 +1,7 @@
 /** `uploadUrl` is a capability: it grants access to pages of the origin that created it. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { pino } from 'pino'
-import { createApp } from '../../src/app.ts'
+import { createApp } from '../../src/app/app.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 import { at, createTestUpload, noise, offsetOf, patch, TUS } from '../support/uploads.ts'

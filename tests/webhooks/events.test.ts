@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
-import { EVENT_TYPES } from '../../src/webhooks/event-types.ts'
+import { EVENT_TYPES } from '../../src/tell/webhooks/event-types.ts'
 import { type Agent, assistantMessage, feedbackOn, openAgent, userMessage } from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'
 import { createSource, field, recordsOf } from '../support/feedback.ts'

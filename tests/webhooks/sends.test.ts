@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
 import { NO_ORGANIZATION } from '../../src/actors/types.ts'
-import { webhookMessages } from '../../src/messages/webhook.ts'
+import { webhookMessages } from '../../src/kernel/messages/webhook.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { createRecord, createSource } from '../support/feedback.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'

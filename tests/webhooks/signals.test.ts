@@ -1,7 +1,7 @@
 /** Webhooks about signals of every channel: what is sent is what the list shows. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
-import { EVENT_TYPES } from '../../src/webhooks/event-types.ts'
+import { EVENT_TYPES } from '../../src/tell/webhooks/event-types.ts'
 import { openAgent, userMessage } from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'
 import { insertFinding, insertPerson, insertRecord, insertRecording } from '../support/findings.ts'

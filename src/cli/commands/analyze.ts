@@ -1,6 +1,6 @@
 /** Measures the analysers. */
-import type { Item } from '../../analyze/eval/items.ts'
-import type { Analyzer } from '../../analyze/insight.ts'
+import type { Item } from '../../understand/analyze/eval/items.ts'
+import type { Analyzer } from '../../understand/analyze/insight.ts'
 import { type Command, type Input, type Output, UsageError } from '../command.ts'
 
 const DEFAULT_MIN_PRECISION = 0
@@ -48,9 +48,9 @@ async function measure(
   analyzer: Analyzer,
   minPrecision: number,
 ): Promise<Report> {
-  const { NAME } = await import('../../analyze/builtin/version.ts')
-  const { errorsOf, evaluationOf, judge, reaches } = await import('../../analyze/eval/evaluate.ts')
-  const { jsonOf, linesOf } = await import('../../analyze/eval/report.ts')
+  const { NAME } = await import('../../understand/analyze/builtin/version.ts')
+  const { errorsOf, evaluationOf, judge, reaches } = await import('../../understand/analyze/eval/evaluate.ts')
+  const { jsonOf, linesOf } = await import('../../understand/analyze/eval/report.ts')
   // A server takes one item at a time.
   const together = analyzer.name === NAME ? undefined : 1
   const { judged, failures } = await judge(items, analyzer, new AbortController().signal, together)
@@ -76,8 +76,8 @@ function partOf(text: string | undefined): number {
 async function itemsOf({ rest }: Input) {
   const [path, second] = rest
   if (second !== undefined) throw new UsageError('only one file can be measured at a time')
-  const { ItemError, parseItems } = await import('../../analyze/eval/items.ts')
-  if (path === undefined) return (await import('../../analyze/eval/blind-set.ts')).blindSet()
+  const { ItemError, parseItems } = await import('../../understand/analyze/eval/items.ts')
+  if (path === undefined) return (await import('../../understand/analyze/eval/blind-set.ts')).blindSet()
   try {
     return parseItems(await Bun.file(path).text())
   } catch (error) {
@@ -98,17 +98,17 @@ async function analyzersOf({ flag, env }: Input): Promise<readonly Analyzer[]> {
 
 async function builtIn(): Promise<Analyzer> {
   const [{ createTextWorkHere }, { createBuiltInAnalyzer }] = await Promise.all([
-    import('../../analyze/text-work.ts'),
-    import('../../analyze/builtin/builtin.ts'),
+    import('../../understand/analyze/text-work.ts'),
+    import('../../understand/analyze/builtin/builtin.ts'),
   ])
   return createBuiltInAnalyzer(createTextWorkHere())
 }
 
 async function modelServer(env: Input['env']): Promise<Analyzer> {
   const [{ loadConfig }, { createChatServer }, { createModelServerAnalyzer }] = await Promise.all([
-    import('../../config.ts'),
-    import('../../analyze/chat.ts'),
-    import('../../analyze/model-server.ts'),
+    import('../../app/config.ts'),
+    import('../../understand/analyze/chat.ts'),
+    import('../../understand/analyze/model-server.ts'),
   ])
   const { analyze } = loadConfig(env)
   if (analyze === null)

@@ -1,5 +1,5 @@
 /** The audit log: who read or changed what. */
-import { ACTIONS, type Action } from '../../audit/actions.ts'
+import { ACTIONS, type Action } from '../../access/audit/actions.ts'
 import { type Command, type Input, UsageError, wholeNumber } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
 import { table } from '../output.ts'
@@ -24,7 +24,7 @@ export const auditCommands: readonly Command[] = [
       const limit = wholeNumber('--limit', input.flag('limit') ?? '100', 1, MAX_LISTED)
       const action = actionOf(input)
       return inOrganization(input, async ({ container }, { id: organizationId }) => {
-        const { auditEntries } = await import('../../audit/service.ts')
+        const { auditEntries } = await import('../../access/audit/service.ts')
         const filter = {
           principalId: input.flag('principal'),
           action,

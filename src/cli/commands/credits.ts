@@ -7,7 +7,7 @@ const UNLIMITED = 'unlimited'
 /** The REST API lists more than this, page by page. */
 const MAX_LISTED = 1_000
 
-const audit = () => import('../../audit/change.ts')
+const audit = () => import('../../access/audit/change.ts')
 
 const NOTE_FLAG = { note: { value: 'text', summary: 'reason, stored with the ledger entry' } } as const
 

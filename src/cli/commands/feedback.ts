@@ -1,5 +1,5 @@
 /** Feedback sources and the import of files. */
-import type { SourceRow } from '../../feedback/service.ts'
+import type { SourceRow } from '../../hear/feedback/service.ts'
 import { type Command, type Flag, type Input, UsageError } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
 import { pairs, table } from '../output.ts'
@@ -30,7 +30,7 @@ const IMPORT_FLAGS: Readonly<Record<string, Flag>> = {
 }
 
 const service = async ({ container }: Services) => {
-  const { createFeedback } = await import('../../feedback/service.ts')
+  const { createFeedback } = await import('../../hear/feedback/service.ts')
   const { createDirectory } = await import('../../people/directory.ts')
   return createFeedback({
     ...container,

@@ -1,6 +1,6 @@
 /** Folders of recordings, and upload batches of users. */
-import type { UploadBatch } from '../../folders/model.ts'
-import type { FolderRow, Folders, Viewer } from '../../folders/service.ts'
+import type { UploadBatch } from '../../calls/folders/model.ts'
+import type { FolderRow, Folders, Viewer } from '../../calls/folders/service.ts'
 import type { Command, Flag, Input } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
 import { pairs, table } from '../output.ts'
@@ -15,7 +15,7 @@ const USER_FLAGS: Readonly<Record<string, Flag>> = {
 }
 
 async function open({ container }: Services): Promise<Folders> {
-  const { createFolders } = await import('../../folders/service.ts')
+  const { createFolders } = await import('../../calls/folders/service.ts')
   return createFolders(container)
 }
 

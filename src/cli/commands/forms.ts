@@ -11,7 +11,7 @@ export const formCommands: readonly Command[] = [
     async run(input) {
       const { withServices } = await import('../services.ts')
       return withServices(input, async ({ container }) => {
-        const { eraseSubmissions } = await import('../../website/erasure.ts')
+        const { eraseSubmissions } = await import('../../hear/website/erasure.ts')
         const erased = await eraseSubmissions(container, input.arg('email'))
         return { json: { ...erased }, lines: pairs({ ...erased }) }
       })

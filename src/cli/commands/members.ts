@@ -1,6 +1,7 @@
 /** Users of an organization and their access tokens. */
+
+import type { Member, Removal } from '../../access/identity/members.ts'
 import { DEFAULT_ROLE, isRole, ROLES, type Role } from '../../http/roles.rules.ts'
-import type { Member, Removal } from '../../identity/members.ts'
 import { AppError } from '../../platform/errors.ts'
 import { type Command, type Input, UsageError, wholeNumber } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
@@ -12,7 +13,7 @@ const DEFAULT_TOKEN_DAYS = 30
 const MAX_TOKEN_DAYS = 3_650
 const USER_FLAG = { value: 'id or address', summary: 'the user' } as const
 
-const audit = () => import('../../audit/change.ts')
+const audit = () => import('../../access/audit/change.ts')
 
 /** @throws UsageError */
 function roleOf(text: string): Role {
@@ -118,7 +119,7 @@ const users: readonly Command[] = [
     flags: {},
     async run(input) {
       const { withServices } = await import('../services.ts')
-      const { linkUrl, START_PATH } = await import('../../sign-in/link.rules.ts')
+      const { linkUrl, START_PATH } = await import('../../access/sign-in/link.rules.ts')
       const { localUrl } = await import('../../http/base-url.ts')
       return withServices(input, async ({ container: { config }, identity }) => {
         const [who, ...more] = input.rest
@@ -182,8 +183,8 @@ function foldersLine(
 /** Composes the members' use cases, which need more than identity. */
 async function membersOf({ container, identity }: Services) {
   const [{ createMembers }, { createFolders }] = await Promise.all([
-    import('../../identity/members.ts'),
-    import('../../folders/service.ts'),
+    import('../../access/identity/members.ts'),
+    import('../../calls/folders/service.ts'),
   ])
   return createMembers({ ...container, identity, privateContent: createFolders(container).privateContent })
 }

@@ -1,7 +1,7 @@
 /** Organizations and their API keys. */
-import type { ApiKey } from '../../identity/service.ts'
+import type { ApiKey } from '../../access/identity/service.ts'
+import { BYTES_PER_GB, NO_LIMIT } from '../../access/quotas/quota.rules.ts'
 import { isUuid } from '../../platform/ids.ts'
-import { BYTES_PER_GB, NO_LIMIT } from '../../quotas/quota.rules.ts'
 import { type Command, type Input, UsageError } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
 import { pairs, table } from '../output.ts'
@@ -9,7 +9,7 @@ import { pairs, table } from '../output.ts'
 const ONCE = 'It is shown only once. Store it now.'
 
 const services = () => import('../services.ts')
-const audit = () => import('../../audit/change.ts')
+const audit = () => import('../../access/audit/change.ts')
 
 const organizations: readonly Command[] = [
   {
@@ -79,7 +79,7 @@ const organizations: readonly Command[] = [
       const name = input.flag('name')
       if (name === undefined) throw new UsageError('--name is missing: repeat the name of the organization')
       const { withServices } = await services()
-      const { createOrganizationDeletion } = await import('../../organizations/erasure.ts')
+      const { createOrganizationDeletion } = await import('../../access/organizations/erasure.ts')
       return withServices(input, async ({ container, identity }) => {
         const id = input.arg('id').toLowerCase()
         if (!isUuid(id)) throw new UsageError('the organization is named by its id: see earshot org list')
@@ -120,7 +120,7 @@ const organizations: readonly Command[] = [
       }
       return inOrganization(input, async ({ identity, container: { sql, config } }, { id }) => {
         const { byOperator, recorded } = await audit()
-        const { setQuotas, quotasOf } = await import('../../quotas/service.ts')
+        const { setQuotas, quotasOf } = await import('../../access/quotas/service.ts')
         await setQuotas(
           sql,
           id,

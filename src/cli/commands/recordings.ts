@@ -1,12 +1,12 @@
 /** Lets operators process or transcribe media again, after they fixed the cause of a failure. */
-import type { Retried } from '../../media/retry.ts'
+import type { Retried } from '../../calls/media/retry.ts'
 import { AppError, type ErrorCode } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Command } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
 
-const load = () => import('../../transcribe/requests.ts')
-const loadMedia = () => import('../../media/retry.ts')
+const load = () => import('../../calls/transcribe/requests.ts')
+const loadMedia = () => import('../../calls/media/retry.ts')
 
 /** Error codes and messages for media that cannot be processed again. */
 const REFUSALS: Readonly<Record<Exclude<Retried, 'queued' | 'under_way'>, readonly [ErrorCode, string]>> = {

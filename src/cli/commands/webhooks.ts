@@ -1,6 +1,6 @@
 /** Outbound webhooks: subscriptions, their deliveries, and a receiver for development. */
 
-import type { DeliveryRow, WebhookRow, Webhooks } from '../../webhooks/service.ts'
+import type { DeliveryRow, WebhookRow, Webhooks } from '../../tell/webhooks/service.ts'
 import type { Command, Flag, Input, Output } from '../command.ts'
 import { UsageError, wholeNumber } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
@@ -28,7 +28,7 @@ function withWebhooks(
   work: (webhooks: Webhooks, organizationId: string, services: Services) => Promise<Output>,
 ): Promise<Output> {
   return inOrganization(input, async (services, { id }) => {
-    const { createWebhooks } = await import('../../webhooks/service.ts')
+    const { createWebhooks } = await import('../../tell/webhooks/service.ts')
     return work(createWebhooks(services.container), id, services)
   })
 }
@@ -42,7 +42,7 @@ const lines = (row: WebhookRow) => {
 
 /** The types that the flags name. @throws UsageError */
 async function typesOf(input: Input) {
-  const { SUBSCRIBABLE } = await import('../../webhooks/event-types.ts')
+  const { SUBSCRIBABLE } = await import('../../tell/webhooks/event-types.ts')
   return input.flags('type').map((named) => {
     const type = SUBSCRIBABLE.find((one) => one === named)
     if (type === undefined) throw new UsageError(`--type must be one of ${SUBSCRIBABLE.join(', ')}`)

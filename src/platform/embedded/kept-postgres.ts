@@ -5,7 +5,7 @@
  * A database is created only at a start. If the data folder disappears while the service runs, a new empty database would
  * look like a working service that has lost all data.
  */
-import type { Config } from '../../config.ts'
+import type { Config } from '../../app/config.ts'
 import { oneLine, StartError } from '../lifecycle/start-error.ts'
 import type { Log } from '../observability/log.ts'
 import {

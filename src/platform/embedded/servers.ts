@@ -7,7 +7,7 @@
  */
 import { mkdirSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../app/config.ts'
 import { addressOf } from '../db/address.ts'
 import type { Servers } from '../lifecycle/servers.ts'
 import { oneLine, StartError } from '../lifecycle/start-error.ts'

@@ -1,6 +1,6 @@
 /** Creates the mailer: SMTP if `SMTP_URL` is set, else files in `DATA_DIR/mail`. */
 import { join } from 'node:path'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../app/config.ts'
 import { createFolderMailer, removeMailsOf } from './folder.ts'
 import type { Mailer } from './mail.ts'
 import { createSmtpMailer } from './smtp.ts'

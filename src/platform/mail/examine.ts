@@ -1,5 +1,5 @@
 /** Whether mail can be sent, for `/ready` and for `earshot doctor`. */
-import type { Config } from '../../config.ts'
+import type { Config } from '../../app/config.ts'
 import { cachedFor } from '../concurrency/cached.ts'
 import { NeedsOperator } from '../errors.ts'
 import { createMailer } from './create.ts'

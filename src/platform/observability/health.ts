@@ -8,7 +8,7 @@
 import { Elysia } from 'elysia'
 import { AggregatorRegistry } from 'prom-client'
 import { MIGRATIONS } from '../../../sql/migrations.ts'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../app/config.ts'
 import type { Clock } from '../clock.ts'
 import { cachedFor } from '../concurrency/cached.ts'
 import { withTimeout } from '../concurrency/timeout.ts'

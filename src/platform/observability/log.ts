@@ -5,7 +5,7 @@
  * of defence.
  */
 import { destination, type Logger, pino } from 'pino'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../app/config.ts'
 
 export type Log = Logger
 

@@ -1,6 +1,6 @@
 /** Creates the object store: S3 if `S3_BUCKET` is set, else the folder `DATA_DIR/media`. */
 import { join } from 'node:path'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../app/config.ts'
 import { createFolderStore } from './folder.ts'
 import { createS3Store } from './s3.ts'
 import type { ObjectStore } from './storage.ts'

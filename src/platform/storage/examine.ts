@@ -1,7 +1,7 @@
 /** Whether media can be stored, for `earshot doctor`: stores, reads and deletes one object. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../app/config.ts'
 import { createStorage } from './create.ts'
 import { withRemedy } from './s3-remedy.ts'
 import type { ObjectStore } from './storage.ts'

@@ -7,7 +7,7 @@
  */
 import { tmpdir } from 'node:os'
 import type { S3Client } from '@aws-sdk/client-s3'
-import type { S3Config } from '../../config.ts'
+import type { S3Config } from '../../app/config.ts'
 import { cachedFor } from '../concurrency/cached.ts'
 import { contentDisposition } from './disposition.ts'
 import { assertKey } from './keys.ts'

@@ -3,7 +3,7 @@
  * and its memory contains nothing else.
  */
 
-import type { S3Config } from '../../../src/config.ts'
+import type { S3Config } from '../../../src/app/config.ts'
 import { createFolderStore, type FolderStoreOptions } from '../../../src/platform/storage/folder.ts'
 import { createS3Store } from '../../../src/platform/storage/s3.ts'
 

@@ -6,10 +6,10 @@ import { parentPort } from 'node:worker_threads'
 import type { RuntimeOptions } from '../../../src/actors/options.ts'
 import { serveThread } from '../../../src/actors/thread.ts'
 import type { ActorDefinition, LongHandler, Message, ShortHandler } from '../../../src/actors/types.ts'
-import { createRemoteTextWork } from '../../../src/analyze/text-port.ts'
-import { createContainer } from '../../../src/container.ts'
-import { createFeatures } from '../../../src/features.ts'
+import { createContainer } from '../../../src/app/container.ts'
+import { createFeatures } from '../../../src/app/features.ts'
 import type { Tx } from '../../../src/platform/db/pool.ts'
+import { createRemoteTextWork } from '../../../src/understand/analyze/text-port.ts'
 import { FAULTY_OPTIONS } from './options.ts'
 
 if (parentPort === null) throw new Error('this file is the entry of a thread')

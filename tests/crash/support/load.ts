@@ -6,9 +6,9 @@
  */
 import { send } from '../../../src/actors/mailbox.ts'
 import type { ActorKey } from '../../../src/actors/types.ts'
-import { loadConfig } from '../../../src/config.ts'
-import { createContainer } from '../../../src/container.ts'
-import { createFeatures } from '../../../src/features.ts'
+import { loadConfig } from '../../../src/app/config.ts'
+import { createContainer } from '../../../src/app/container.ts'
+import { createFeatures } from '../../../src/app/features.ts'
 import { transaction } from '../../../src/platform/db/transaction.ts'
 import type { Cluster } from './cluster.ts'
 

@@ -4,10 +4,10 @@
  * Arguments: URL of the database, URL of the SMTP server. Says `sent` on standard output; a signal is the only way to
  * end it.
  */
-import { loadConfig } from '../../../src/config.ts'
+import { loadConfig } from '../../../src/app/config.ts'
+import { formActors } from '../../../src/hear/website/actor.ts'
 import { createMailer } from '../../../src/platform/mail/create.ts'
 import type { Mailer } from '../../../src/platform/mail/mail.ts'
-import { formActors } from '../../../src/website/actor.ts'
 import { CRASH_OPTIONS } from '../../crash/support/options.ts'
 import { startWorker, testDeps } from '../../support/actors.ts'
 

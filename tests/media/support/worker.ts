@@ -4,9 +4,9 @@
  * Arguments: URL of the database, DNS server, folder of data, and the path of an FFmpeg where it is not to be the usual one. A signal is the only way to end it.
  */
 import { createRuntime } from '../../../src/actors/runtime.ts'
-import { loadConfig } from '../../../src/config.ts'
-import { createContainer } from '../../../src/container.ts'
-import { recordingActor } from '../../../src/recordings/actor.ts'
+import { loadConfig } from '../../../src/app/config.ts'
+import { createContainer } from '../../../src/app/container.ts'
+import { recordingActor } from '../../../src/calls/recordings/actor.ts'
 import { CRASH_OPTIONS } from '../../crash/support/options.ts'
 import { localInternet } from '../../support/media.ts'
 

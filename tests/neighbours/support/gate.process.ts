@@ -2,7 +2,7 @@
  * An HTTP application whose requests to `/gate` are refused together, when `POST /open` comes, before their bodies have arrived.
  * Writes its address.
  */
-import { ERRORS } from '../../../src/error-catalogue.ts'
+import { ERRORS } from '../../../src/app/error-catalogue.ts'
 import { createHttpApp } from '../../../src/http/http-app.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
 import { AppError } from '../../../src/platform/errors.ts'

@@ -1,7 +1,7 @@
 /** Each driver with the fake of its recorder, connected through the real outbound policy. */
 import { randomUUID } from 'node:crypto'
-import type { JoinRequest, Recorder } from '../../../src/meetings/recorder.ts'
-import { createRecorder } from '../../../src/meetings/recorders/create.ts'
+import type { JoinRequest, Recorder } from '../../../src/calls/meetings/recorder.ts'
+import { createRecorder } from '../../../src/calls/meetings/recorders/create.ts'
 import { createSendOutbound } from '../../../src/platform/net/outbound-request.ts'
 import { createOutboundPolicy } from '../../../src/platform/net/outbound-url.ts'
 import { startAttendee } from './attendee.ts'

@@ -1,6 +1,6 @@
 /** What the contract suite asks of every fake recorder. */
-import type { RecorderFailure } from '../../../src/meetings/recorder.ts'
-import type { RecorderSettings } from '../../../src/meetings/recorders/settings.ts'
+import type { RecorderFailure } from '../../../src/calls/meetings/recorder.ts'
+import type { RecorderSettings } from '../../../src/calls/meetings/recorders/settings.ts'
 import { wav } from '../media.ts'
 import type { FakeServer } from './server.ts'
 

@@ -9,7 +9,7 @@ const ROOT = resolve(import.meta.dir, '../../..')
 
 /** A template such as `` sql<Row[]>`select …` ``. */
 export interface TypedTemplate {
-  /** Path in the repository, with the line of the tag: `src/folders/store.ts:12`. */
+  /** Path in the repository, with the line of the tag: `src/calls/folders/store.ts:12`. */
   readonly place: string
   /** Its strings, as its tag receives them (`textOf`). */
   readonly text: string

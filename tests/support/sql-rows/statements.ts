@@ -28,7 +28,7 @@ const FRAGMENTS: Readonly<Record<string, string>> = {
 }
 
 export interface TypedStatement {
-  /** The template: `src/folders/store.ts:12`. */
+  /** The template: `src/calls/folders/store.ts:12`. */
   readonly place: string
   /** With `$1`, `$2`, … in place of values. */
   readonly text: string

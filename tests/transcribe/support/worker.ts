@@ -4,10 +4,10 @@
  * Arguments: URL of the database, data folder. Only a signal ends it.
  */
 import { createRuntime } from '../../../src/actors/runtime.ts'
-import { loadConfig } from '../../../src/config.ts'
-import { createContainer } from '../../../src/container.ts'
-import { recordingActor } from '../../../src/recordings/actor.ts'
-import { transcriptionActor } from '../../../src/transcribe/actor.ts'
+import { loadConfig } from '../../../src/app/config.ts'
+import { createContainer } from '../../../src/app/container.ts'
+import { recordingActor } from '../../../src/calls/recordings/actor.ts'
+import { transcriptionActor } from '../../../src/calls/transcribe/actor.ts'
 import { CRASH_OPTIONS } from '../../crash/support/options.ts'
 
 const [database = '', dataDir = ''] = process.argv.slice(2)

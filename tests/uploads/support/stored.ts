@@ -1,8 +1,9 @@
 /** The stored bytes of an upload, read in the same way as processing does. */
+
+import { beginProcessing } from '../../../src/calls/uploads/processing.ts'
 import type { Sql } from '../../../src/platform/db/pool.ts'
 import { transaction } from '../../../src/platform/db/transaction.ts'
 import type { ObjectStore } from '../../../src/platform/storage/storage.ts'
-import { beginProcessing } from '../../../src/uploads/processing.ts'
 
 export interface Stored {
   readonly sql: Sql

@@ -6,10 +6,10 @@
  */
 import { createRuntime } from '../../../src/actors/runtime.ts'
 import { forwardTriggerWakeUps } from '../../../src/actors/trigger-wake-ups.ts'
-import { loadConfig } from '../../../src/config.ts'
-import { createContainer } from '../../../src/container.ts'
+import { loadConfig } from '../../../src/app/config.ts'
+import { createContainer } from '../../../src/app/container.ts'
 import { connect } from '../../../src/platform/db/pool.ts'
-import { webhookActors } from '../../../src/webhooks/actor.ts'
+import { webhookActors } from '../../../src/tell/webhooks/actor.ts'
 import { CRASH_OPTIONS } from '../../crash/support/options.ts'
 import { LOCAL } from '../../support/webhooks.ts'
 
