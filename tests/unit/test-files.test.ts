@@ -37,3 +37,14 @@ test('every expectation of a promise is awaited', () => {
   const files = [...new Bun.Glob('**/*.ts').scanSync({ cwd: TESTS })].sort()
   expect(files.flatMap((file) => unawaited(file, readFileSync(join(TESTS, file), 'utf8')))).toEqual([])
 })
+
+test('CONTRIBUTING.md names the tests that try more in a thorough check, and no others', () => {
+  const page = readFileSync(join(TESTS, '../CONTRIBUTING.md'), 'utf8')
+  const [, table = ''] = page.split('### What `--thorough` adds')
+  const named = [...table.matchAll(/^\| (`.+?`) \|/gm)].flatMap(
+    ([, cell = '']) => cell.match(/[\w/-]+/g) ?? [],
+  )
+  const files = [...new Bun.Glob('**/*.ts').scanSync({ cwd: TESTS })]
+  const trying = files.filter((file) => /from '.*\/rounds\.ts'/.test(readFileSync(join(TESTS, file), 'utf8')))
+  expect(named.toSorted()).toEqual(trying.map((file) => file.replace(/(?:\.test)?\.ts$/, '')).toSorted())
+})
