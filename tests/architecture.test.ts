@@ -208,6 +208,15 @@ describe('architecture', () => {
     expect(impure).toEqual([])
   })
 
+  test('rules keep nothing between two calls', () => {
+    const state =
+      /^(?:export )?(?:let .*|const \w+(?:: [^=]+)? = new (?:Map|Set|WeakMap|WeakSet)(?:<.*>)?\(\))/gm
+    const rules = sources.filter(({ path }) => /[./]rules\.ts$/.test(path))
+    expect(
+      rules.flatMap(({ path, text }) => (text.match(state) ?? []).map((found) => `${path} ${found}`)),
+    ).toEqual([])
+  })
+
   test('rules import nothing from http, not even types', () => {
     expect(
       violations((from, to) => placeOf(from.path)?.layer === 'rules' && to.startsWith('src/http/')),

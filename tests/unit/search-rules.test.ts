@@ -112,6 +112,17 @@ describe('a query', () => {
 })
 
 describe('a passage', () => {
+  test('has the same words whether its letters are composed or not', () => {
+    const different: string[] = []
+    const texts = (text: string) => wordsOf(text).map((word) => word.text)
+    for (let code = 0xa0; code < 0xd800; code++) {
+      const letter = String.fromCharCode(code)
+      for (const text of [letter, `${letter}${letter}`, `a${letter}\u0301`, `я${letter}`, `가${letter}ي`])
+        if (!Bun.deepEquals(texts(text.normalize('NFC')), texts(text.normalize('NFD')))) different.push(text)
+    }
+    expect(different).toEqual([])
+  })
+
   test('is indexed in the configuration of its language', () => {
     expect(['en', 'de', 'fr', 'es', 'pt', 'nl', 'ja', 'ru'].map(configurationOf)).toEqual([
       'english',

@@ -9,13 +9,15 @@ export const MARKS = String.raw`[\p{M}\p{Cf}\p{DI}ﾞﾟ]{0,20}`
 /** Format characters and those that are not shown (Default_Ignorable_Code_Point), such as joiners, fillers and variation selectors. */
 const UNSEEN = /[\p{Cf}\p{DI}]/gu
 
-const LONG_RUN = /\p{M}{30}(?=\p{M})/gu
+const MAX_RUN = 30
+const LONG_RUN = new RegExp(String.raw`\p{M}{${MAX_RUN}}(?=\p{M})`, 'gu')
 
 /**
  * The Stream-Safe Text Format (Unicode Standard Annex 15, D4): a joiner ends each run of 30 marks, because the time to put a run into order
  * grows with the square of its length. No word of any language has so many.
  */
-export const streamSafe = (text: string): string => text.replace(LONG_RUN, '$&\u034f')
+export const streamSafe = (text: string): string =>
+  text.length <= MAX_RUN ? text : text.replace(LONG_RUN, '$&\u034f')
 
 /** NFKC without what is not seen. Case and accents stay. */
 export const composed = (text: string): string => streamSafe(text).normalize('NFKC').replace(UNSEEN, '')

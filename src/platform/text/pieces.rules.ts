@@ -62,6 +62,7 @@ export function* piecesInSteps(
 /** Cuts a text part by part. */
 function cutterOf(text: string) {
   const pieces: Piece[] = []
+  const known: Known = new Map()
   let gap: Gap = 'space'
   let units = 0
   /** Null: a boundary is before the next character. */
@@ -96,7 +97,7 @@ function cutterOf(text: string) {
       }
       end = start + plainLength(text, start)
       if (end > start) {
-        const isRun = text.charCodeAt(start) > ASCII_END
+        const isRun = kindOf(text.charCodeAt(start)) === 2
         for (let at = start; isRun && at < end; at++) add(true, text.charAt(at), at, at + 1)
         if (!isRun) add(false, text.slice(start, end).toLowerCase(), start, end)
         continue
@@ -104,7 +105,7 @@ function cutterOf(text: string) {
       CLUSTER.lastIndex = start
       const cluster = CLUSTER.exec(text)?.[0] ?? text.charAt(start)
       end = start + cluster.length
-      for (const part of partsOf(cluster)) {
+      for (const part of partsOf(cluster, known)) {
         if (typeof part === 'string') separate(part)
         else if (part.isMark) addMark(current, part.text, end)
         else add(part.isRun, part.text, start, end)
@@ -119,8 +120,8 @@ const gapOf = (character: string): Gap =>
   SPACE.test(character) ? 'space' : JOINER.test(character) ? 'joiner' : 'punctuation'
 
 /**
- * How many UTF-16 code units from there are in normal form but for their case: letters and digits of ASCII, or common Chinese and Japanese
- * characters. The last one before anything else is not counted, because a mark may follow. Most texts have little else.
+ * How many UTF-16 code units from there are in normal form but for their case, and of one kind. The last one before anything else is not
+ * counted, because a mark may follow. Most texts have little else.
  */
 function plainLength(text: string, start: number): number {
   const kind = kindOf(text.charCodeAt(start))
@@ -131,10 +132,22 @@ function plainLength(text: string, start: number): number {
   return end === text.length || text.charCodeAt(end) <= ASCII_END ? end - start : end - start - 1
 }
 
-/** 1: letter or digit of ASCII; 2: Chinese or Japanese; 0: anything else. */
+/**
+ * 1: a letter or digit of ASCII, a common letter of Latin, Cyrillic, Arabic or Korean; 2: Chinese or Japanese; 0: anything else. The
+ * case of none of them depends on the letters beside it, and none is composed with the one before.
+ */
 function kindOf(code: number): 0 | 1 | 2 {
   if (code <= ASCII_END)
     return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57) ? 1 : 0
+  if (code < 0x3000) {
+    const isLetter =
+      (code >= 0xc0 && code <= 0xff && code !== 0xd7 && code !== 0xf7) ||
+      (code >= 0x400 && code <= 0x45f) ||
+      (code >= 0x621 && code <= 0x63a) ||
+      (code >= 0x641 && code <= 0x64a)
+    return isLetter ? 1 : 0
+  }
+  if (code >= 0xac00 && code <= 0xd7a3) return 1
   const isCommon =
     (code >= 0x4e00 && code <= 0x9fff) ||
     (code >= 0x3041 && code <= 0x3096) ||
@@ -152,13 +165,14 @@ interface Letter {
 
 /** Most texts have few different clusters. */
 const MAX_KNOWN = 2_000
-const known = new Map<string, readonly (Letter | Gap)[]>()
+type Known = Map<string, readonly (Letter | Gap)[]>
 
-/** The letters of a cluster in normal form, and the boundaries around them. */
-function partsOf(cluster: string): readonly (Letter | Gap)[] {
-  const parts = known.get(cluster) ?? readCluster(cluster)
-  if (known.size >= MAX_KNOWN) known.clear()
-  if (cluster.length <= 8) known.set(cluster, parts)
+/** The letters of a cluster in normal form, and the boundaries around them. `known`: clusters of the text that were read. */
+function partsOf(cluster: string, known: Known): readonly (Letter | Gap)[] {
+  const before = known.get(cluster)
+  if (before !== undefined) return before
+  const parts = readCluster(cluster)
+  if (known.size < MAX_KNOWN && cluster.length <= 8) known.set(cluster, parts)
   return parts
 }
 
