@@ -125,7 +125,7 @@ export function createContainer(
   const metrics = createMetrics()
   const clock = createDatabaseClock(pool, log)
   const notifier = createNotifier({ sql, redis, log, metrics, kinds: ACTOR_KINDS })
-  const storage = createStorage(config)
+  const storage = createStorage(config, log)
   const requestWork = createRequestWork({ threads: config.capacity.requestThreads })
   const outbound = createOutboundPolicy(config.outboundAllow)
   return {

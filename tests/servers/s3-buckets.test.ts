@@ -7,7 +7,9 @@ import { ListObjectVersionsCommand, PutBucketVersioningCommand } from '@aws-sdk/
 import type { S3Config } from '../../src/app/config.ts'
 import type { IncomingProgress } from '../../src/platform/storage/incoming.ts'
 import { createS3Store } from '../../src/platform/storage/s3.ts'
+import { createKeptVersions } from '../../src/platform/storage/s3-kept-versions.ts'
 import type { ObjectStore } from '../../src/platform/storage/storage.ts'
+import { eventually } from '../support/eventually.ts'
 import { startRawOrigin } from '../support/media.ts'
 import { type S3Server, startS3 } from '../support/s3/server.ts'
 
@@ -66,13 +68,32 @@ function proxyOf(change: (request: Request) => Response | null) {
   return { url: server.url.origin, [Symbol.dispose]: () => void server.stop(true) }
 }
 
-const storeAt = (endpoint: string, more: Partial<S3Config> = {}) =>
-  createS3Store({ ...s3.config, endpoint, ...more }, join(folder, 'spool'))
+interface Warning {
+  readonly bucket?: string
+  readonly objects?: number
+  readonly code?: string
+}
 
-const refused = (code: string) =>
-  new Response(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>no</Message></Error>`, {
-    status: 403,
+const storeAt = (endpoint: string, more: Partial<S3Config> = {}, warnings: Warning[] = []) =>
+  createS3Store({ ...s3.config, endpoint, ...more }, join(folder, 'spool'), {
+    warn: (warning: Warning) => void warnings.push(warning),
   })
+
+const refused = (code: string, status = 403) =>
+  new Response(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>no</Message></Error>`, { status })
+
+test('versions that stay are one line in the log at once, and one for all that follow in a while', async () => {
+  const lines: Warning[] = []
+  const kept = createKeptVersions({ warn: (line: Warning) => void lines.push(line) }, 'media', 100)
+  for (const code of ['AccessDenied', 'AccessDenied', 'InvalidRequest']) kept.add(code)
+  const first = { bucket: 'media', objects: 1, code: 'AccessDenied' }
+  expect(lines).toEqual([first])
+  const second = { bucket: 'media', objects: 2, code: 'InvalidRequest' }
+  await eventually(() => lines.length === 2)
+  expect(lines).toEqual([first, second])
+  kept.close()
+  expect(lines).toHaveLength(2)
+})
 
 /** As Object Lock demands of each put that it has a checksum. */
 const needsChecksum = (request: Request) =>
@@ -123,7 +144,8 @@ test('a deleted object leaves no version, and one that may not be deleted stays 
   const Bucket = s3.config.bucket
   const VersioningConfiguration = { Status: 'Enabled' } as const
   await s3.client.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration }))
-  const store = storeAt(s3.config.endpoint ?? '')
+  const warnings: Warning[] = []
+  const store = storeAt(s3.config.endpoint ?? '', {}, warnings)
   await put(store, 'kept/one', 'first')
   await put(store, 'kept/one', 'second')
   await put(store, 'kept/one-more', 'neighbour')
@@ -137,15 +159,31 @@ test('a deleted object leaves no version, and one that may not be deleted stays 
   using locked = proxyOf(({ method, url }) =>
     method === 'DELETE' && new URL(url).searchParams.has('versionId') ? refused('AccessDenied') : null,
   )
-  const held = storeAt(locked.url)
+  const heldWarnings: Warning[] = []
+  const held = storeAt(locked.url, {}, heldWarnings)
   await held.delete(['locked'])
   expect([await held.head('locked'), await versionsOf('locked')]).toEqual([null, 1])
   using secret = proxyOf(({ url }) =>
     new URL(url).searchParams.has('versions') ? refused('AccessDenied') : null,
   )
-  const unlisted = storeAt(secret.url)
+  const unlistedWarnings: Warning[] = []
+  const unlisted = storeAt(secret.url, {}, unlistedWarnings)
   await put(store, 'unlisted', 'first')
   await unlisted.delete(['unlisted'])
   expect([await unlisted.head('unlisted'), await versionsOf('unlisted')]).toEqual([null, 1])
-  for (const each of [store, held, unlisted]) each.close()
+  // The first is said at once, and two more within the hour at the end.
+  await put(store, 'more/one', 'first')
+  await put(store, 'more/two', 'first')
+  await held.delete(['more/one', 'more/two'])
+  const line = { bucket: Bucket, objects: 1, code: 'AccessDenied' }
+  expect([heldWarnings, unlistedWarnings]).toEqual([[line], [line]])
+  using away = proxyOf(({ method, url }) =>
+    method === 'DELETE' && new URL(url).searchParams.has('versionId') ? refused('NoSuchVersion', 404) : null,
+  )
+  const late = storeAt(away.url, {}, warnings)
+  await put(store, 'late', 'first')
+  await late.delete(['late'])
+  for (const each of [store, held, unlisted, late]) each.close()
+  expect([heldWarnings, unlistedWarnings]).toEqual([[line, { ...line, objects: 2 }], [line]])
+  expect(warnings).toEqual([])
 }, 120_000)

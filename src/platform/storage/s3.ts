@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import type { S3Client } from '@aws-sdk/client-s3'
 import type { S3Config } from '../../app/config.ts'
 import { cachedFor } from '../concurrency/cached.ts'
+import type { Log } from '../observability/log.ts'
 import { contentDisposition } from './disposition.ts'
 import { assertKey } from './keys.ts'
 import { copyToFile } from './s3-copy.ts'
@@ -16,6 +17,7 @@ import { createDeleteObject } from './s3-delete.ts'
 import { isNamed, statusOf } from './s3-errors.ts'
 import { headObject } from './s3-head.ts'
 import { createS3Incoming } from './s3-incoming.ts'
+import { createKeptVersions } from './s3-kept-versions.ts'
 import { putFile } from './s3-put.ts'
 import { MAX_OBJECT_BYTES } from './s3-resume-state.ts'
 import { signSpooled } from './s3-spool.ts'
@@ -33,14 +35,21 @@ const IDLE_TIMEOUT_MS = 60_000
 const STORES_EVERY_MS = 60_000
 const STORES_BUDGET_MS = 10_000
 
+const NO_LOG: Pick<Log, 'warn'> = { warn() {} }
+
 /** `spoolFolder` holds bytes on their way to the server. It is on a disk, because many uploads need more than memory. */
-export function createS3Store(config: S3Config, spoolFolder = tmpdir()): ObjectStore {
+export function createS3Store(
+  config: S3Config,
+  spoolFolder = tmpdir(),
+  log: Pick<Log, 'warn'> = NO_LOG,
+): ObjectStore {
   let opened: Promise<S3Client> | null = null
   const open = () => {
     opened ??= openClient(config)
     return opened
   }
-  const deleteObject = createDeleteObject()
+  const kept = createKeptVersions(log, config.bucket)
+  const deleteObject = createDeleteObject(kept)
   const place = (key: string) => {
     assertKey(key)
     return { Bucket: config.bucket, Key: key }
@@ -110,6 +119,7 @@ export function createS3Store(config: S3Config, spoolFolder = tmpdir()): ObjectS
       await assertStores()
     },
     close() {
+      kept.close()
       opened?.then(
         (client) => client.destroy(),
         () => {},
