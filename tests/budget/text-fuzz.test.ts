@@ -1152,7 +1152,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'agents/sessions/people.rules.ts': ['claimsOf'],
   // `judge` and the locked way hand the texts on to it.
   'agents/ingest/append.rules.ts': ['idsOf', 'numberEvents', 'placesOf', 'withIds'],
-  'agents/ingest/event.rules.ts': ['decide', 'idsToLoad', 'revisionKey', 'rulesOf'],
+  'agents/ingest/event.rules.ts': ['decide', 'idsToLoad', 'revisionKey'],
   'agents/ingest/request.rules.ts': [
     'checkRequest',
     'environmentRefusal',

@@ -177,6 +177,9 @@ test.each([
   [2, null],
   [1, 1],
   [2, 2],
+  // During an upgrade a process that keeps no version revises what another stored, and leaves its version.
+  [1, 3],
+  [2, 3],
 ] as const)(
   'an event that version %p of the rules redacted, kept as %p, is a duplicate',
   async (rules, kept) => {

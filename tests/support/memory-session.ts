@@ -41,7 +41,6 @@ export class MemorySession {
       this.#history.set(revisionKey(event.externalEventId, event.revision), {
         fingerprint,
         settingsVersion: this.#versions.length,
-        rulesVersion: PRESENT_RULES,
       })
     for (const prepared of [...decision.inserts, ...decision.revisions]) this.#store(prepared)
     return [decision.acceptedEventCount, decision.deduplicatedEventCount, decision.revisedEventCount]
@@ -88,7 +87,6 @@ export class MemorySession {
     const previous = this.rows.get(externalEventId)
     if (previous !== undefined) this.#history.set(revisionKey(externalEventId, previous.revision), previous)
     const settingsVersion = this.#versions.length
-    const under = { settingsVersion, rulesVersion: PRESENT_RULES }
-    this.rows.set(externalEventId, { sequence, revision, type, final, body, fingerprint, ...under })
+    this.rows.set(externalEventId, { sequence, revision, type, final, body, fingerprint, settingsVersion })
   }
 }

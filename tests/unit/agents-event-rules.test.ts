@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { ERRORS } from '../../src/app/error-catalogue.ts'
+import { ALL_RULES, PRESENT_RULES, type RulesVersion } from '../../src/hear/agents/events/redaction.ts'
 import { decide, idsToLoad } from '../../src/hear/agents/ingest/event.rules.ts'
 import type { Event } from '../../src/hear/agents/model.ts'
 import { AppError, type ErrorCode } from '../../src/platform/errors.ts'
@@ -323,14 +324,17 @@ describe('a redaction rule that changed between a send and its retry', () => {
     expect(caught(() => decide({ ...input, rejudge: () => null }))?.code).toBe('event_changed')
   })
 
-  test('no fingerprint is computed again under the same settings', () => {
+  test('no fingerprint is computed again under the same settings and rules', () => {
     const session = new MemorySession()
     session.send([event('a', 1)])
     const input = session.inputFor([event('a', 1, { content: 'other' })])
-    const rejudge = () => {
-      throw new Error('judged again')
+    const judged: RulesVersion[] = []
+    const rejudge = (_index: number, _settings: number, rules: RulesVersion) => {
+      judged.push(rules)
+      return null
     }
     expect(caught(() => decide({ ...input, rejudge }))?.code).toBe('event_changed')
+    expect(judged).toEqual(ALL_RULES.filter((rules) => rules !== PRESENT_RULES))
   })
 })
 

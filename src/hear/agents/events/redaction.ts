@@ -30,8 +30,11 @@ export const REDACTED = '[redacted]'
 /** The versions of the rules, the oldest first: names of members only; also within texts; also in normal form. */
 export type RulesVersion = 1 | 2 | 3
 export const PRESENT_RULES: RulesVersion = 3
-/** Events from before versions were kept have none. They were stored by one of these. */
-export const RULES_WITHOUT_VERSION: readonly RulesVersion[] = [1, 2]
+/**
+ * An event that comes again is compared with all of them. The version that is kept with it does not tell which one: during an upgrade a
+ * process from before versions were kept revises an event and leaves its version as it is.
+ */
+export const ALL_RULES: readonly RulesVersion[] = [1, 2, 3]
 
 /** Most instructions of one compiled pattern. At worst each character of a text costs this many steps. */
 const MAX_PROGRAM_SIZE = 500

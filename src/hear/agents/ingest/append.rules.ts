@@ -6,11 +6,11 @@
  * keeps the stored one. Comparing with earlier revisions too keeps a delayed retry from undoing a correction.
  */
 import { canonicalJson, fingerprintOf, type PreparedEvent, sameFingerprint } from '../events/fingerprint.ts'
-import { PRESENT_RULES } from '../events/redaction.ts'
+import { ALL_RULES } from '../events/redaction.ts'
 import type { SanitizedEvent } from '../events/sanitize.ts'
 import type { AppendEvent } from '../model.ts'
 import type { AppendedEvent, AppendRequest, IngestRequest } from '../request-model.ts'
-import { rulesOf, type StoredFingerprint } from './event.rules.ts'
+import type { StoredFingerprint } from './event.rules.ts'
 import type { ByRules } from './prepare.ts'
 import { eventError } from './request.rules.ts'
 
@@ -72,7 +72,7 @@ export interface NumberInput {
   readonly known: ReadonlyMap<string, readonly KnownRevision[]>
   /** The bodies under settings versions; a version that does not exist has empty ones. */
   readonly bodies: ReadonlyMap<number, ByRules<string>>
-  /** True where something is redacted. Older versions of the rules redact otherwise. */
+  /** True where something is redacted. Other versions of the rules redact otherwise. */
   readonly redacts: boolean
 }
 
@@ -105,7 +105,7 @@ export function numberEvents(input: NumberInput): Numbered {
     const place = { sequence, revision, occurredAt }
     const fingerprint = fingerprintOf({ ...event, ...place }, prepared.body)
     const { settingsVersion } = input
-    const stored = { ...place, fingerprint, settingsVersion, rulesVersion: PRESENT_RULES }
+    const stored = { ...place, fingerprint, settingsVersion }
     known.set(event.externalEventId, [stored, ...(revisions ?? [])])
     return placed(prepared, place, fingerprint)
   })
@@ -128,12 +128,12 @@ function placed(prepared: PreparedEvent, place: Place, fingerprint: Uint8Array):
   return { ...prepared, event: { ...prepared.event, sequence, revision, occurredAt }, fingerprint }
 }
 
-/** True where the event has the content of the revision, sanitised under the present settings or as the revision was. */
+/** True where the event has the content of the revision, sanitised under the present settings or as the revision may have been. */
 function isSame({ events, bodies }: NumberInput, index: number, known: KnownRevision): boolean {
   const { event, body } = events[index] as PreparedEvent
   const { sequence, occurredAt, settingsVersion } = known
   const then = bodies.get(settingsVersion)
-  const texts = new Set([body, ...rulesOf(known).map((version) => then?.[version][index])])
+  const texts = new Set([body, ...ALL_RULES.map((version) => then?.[version][index])])
   return [...texts].some(
     (text) =>
       text !== undefined &&
@@ -143,7 +143,7 @@ function isSame({ events, bodies }: NumberInput, index: number, known: KnownRevi
 
 function needsBodies({ bodies, settingsVersion, redacts }: NumberInput, known: KnownRevision): boolean {
   if (bodies.has(known.settingsVersion)) return false
-  return known.settingsVersion !== settingsVersion || (redacts && known.rulesVersion !== PRESENT_RULES)
+  return redacts || known.settingsVersion !== settingsVersion
 }
 
 function assertNumbers(

@@ -7,22 +7,14 @@
  */
 import type { AppError, ErrorCode } from '../../../platform/errors.ts'
 import { type PreparedEvent, sameFingerprint } from '../events/fingerprint.ts'
-import { PRESENT_RULES, RULES_WITHOUT_VERSION, type RulesVersion } from '../events/redaction.ts'
+import { ALL_RULES, PRESENT_RULES, type RulesVersion } from '../events/redaction.ts'
 import { eventError } from './request.rules.ts'
 
-/** A fingerprint and what the event was sanitised under. */
+/** A fingerprint and the settings that the event was sanitised under. Any version of the rules of redaction may have been in force. */
 export interface StoredFingerprint {
   readonly fingerprint: Uint8Array
   readonly settingsVersion: number
-  /** The version of the rules of redaction; null: the event is from before it was kept. */
-  readonly rulesVersion: RulesVersion | null
 }
-
-/** The versions of the rules by which the event may have been redacted. */
-export const rulesOf = ({
-  rulesVersion,
-}: Pick<StoredFingerprint, 'rulesVersion'>): readonly RulesVersion[] =>
-  rulesVersion === null ? RULES_WITHOUT_VERSION : [rulesVersion]
 
 /** The present revision of a stored event. */
 export interface StoredEvent extends StoredFingerprint {
@@ -167,8 +159,7 @@ function judge(input: DecideInput, index: number, seen: Seen): Verdict {
   const verdict = verdictOn(input, index, seen)
   if (verdict === 'insert' || verdict === 'revise') {
     const { settingsVersion } = input
-    const rulesVersion = PRESENT_RULES
-    const stored = { sequence, revision, type, final, fingerprint, settingsVersion, rulesVersion }
+    const stored = { sequence, revision, type, final, fingerprint, settingsVersion }
     seen.present?.set(externalEventId, stored)
     seen.sequences.set(sequence, externalEventId)
   }
@@ -196,7 +187,7 @@ function verdictOn(input: DecideInput, index: number, seen: Seen): Verdict {
   return event.revision > stored.revision ? 'revise' : conflict('event_changed')
 }
 
-/** True where the event equals the stored one, sanitised under the present settings or as the stored one was. */
+/** True where the event equals the stored one, sanitised under the present settings or as the stored one may have been. */
 function isRetry(
   input: DecideInput,
   prepared: PreparedEvent,
@@ -205,7 +196,7 @@ function isRetry(
 ): boolean {
   if (sameFingerprint(prepared.fingerprint, known.fingerprint)) return true
   const { settingsVersion } = known
-  return rulesOf(known).some((rules) => {
+  return ALL_RULES.some((rules) => {
     if (settingsVersion === input.settingsVersion && rules === PRESENT_RULES) return false
     const then = input.rejudge(index, settingsVersion, rules)
     return then !== null && sameFingerprint(then, known.fingerprint)

@@ -10,7 +10,7 @@
 import { numberAndStore } from '../../../actors/mailbox.ts'
 import type { ActorKey, WakeUp } from '../../../actors/types.ts'
 import type { Query } from '../../../platform/db/pool.ts'
-import { PRESENT_RULES, type RulesVersion } from '../events/redaction.ts'
+import { PRESENT_RULES } from '../events/redaction.ts'
 import type {
   EventLookup,
   EventWrite,
@@ -67,7 +67,6 @@ type StoredEventTuple = readonly [
   final: boolean,
   fingerprint: string,
   settingsVersion: number,
-  rulesVersion: RulesVersion | null,
 ]
 
 /** Reads the state of all requests in one snapshot, by position in the arguments. A request without an existing application is absent. */
@@ -100,8 +99,7 @@ export async function readSessions(
       ) end as session,
       (
         select json_agg(json_build_array(
-          e.external_event_id, e.sequence, e.revision, e.type, e.final, encode(e.fingerprint, 'hex'), e.settings_version,
-          e.rules_version
+          e.external_event_id, e.sequence, e.revision, e.type, e.final, encode(e.fingerprint, 'hex'), e.settings_version
         ))
         from hit h
         join agent_event e using (organization_id, session_id, external_event_id)
@@ -123,10 +121,9 @@ function toStoredEvent([
   final,
   hash,
   settingsVersion,
-  rulesVersion,
 ]: StoredEventTuple) {
   const fingerprint = Buffer.from(hash, 'hex')
-  return { externalEventId, sequence, revision, type, final, fingerprint, settingsVersion, rulesVersion }
+  return { externalEventId, sequence, revision, type, final, fingerprint, settingsVersion }
 }
 
 export interface Written {

@@ -102,7 +102,7 @@ export async function readStoredEvents(
     )
     select
       h.n::int, e.external_event_id as "externalEventId", e.sequence, e.revision, e.type, e.final,
-      e.fingerprint, e.settings_version as "settingsVersion", e.rules_version as "rulesVersion"
+      e.fingerprint, e.settings_version as "settingsVersion"
     from hit h
     join agent_event e using (organization_id, session_id, external_event_id)`
   return Map.groupBy(rows, (row) => row.n - 1)
@@ -117,8 +117,7 @@ export async function readRevisions(
 ): Promise<readonly RevisionRow[]> {
   return tx<RevisionRow[]>`
     select
-      external_event_id as "externalEventId", revision, fingerprint, settings_version as "settingsVersion",
-      rules_version as "rulesVersion"
+      external_event_id as "externalEventId", revision, fingerprint, settings_version as "settingsVersion"
     from agent_event_revision
     where organization_id = ${organizationId}
       and session_id = ${sessionId}
@@ -142,14 +141,14 @@ export async function readKnownRevisions(
   return tx<KnownRevisionRow[]>`
     select
       e.external_event_id as "externalEventId", e.sequence, r.revision, r.fingerprint,
-      r.settings_version as "settingsVersion", r.rules_version as "rulesVersion",
+      r.settings_version as "settingsVersion",
       ${asMoment(tx, 'r.occurred_at')} as "occurredAt"
     from agent_event e
     cross join lateral (
-      select e.revision, e.fingerprint, e.settings_version, e.rules_version, e.occurred_at
+      select e.revision, e.fingerprint, e.settings_version, e.occurred_at
       union all
       (
-        select o.revision, o.fingerprint, o.settings_version, o.rules_version, o.occurred_at
+        select o.revision, o.fingerprint, o.settings_version, o.occurred_at
         from agent_event_revision o
         where o.organization_id = e.organization_id and o.session_id = e.session_id
           and o.external_event_id = e.external_event_id and e.revision > 1

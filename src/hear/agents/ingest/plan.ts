@@ -6,7 +6,7 @@
 import type { Query } from '../../../platform/db/pool.ts'
 import type { NewId } from '../../../platform/ids.ts'
 import { sameFingerprint } from '../events/fingerprint.ts'
-import { PRESENT_RULES, redactsAnything } from '../events/redaction.ts'
+import { redactsAnything } from '../events/redaction.ts'
 import type { SanitizedSession } from '../events/sanitize.ts'
 import type { IngestResponse } from '../request-model.ts'
 import { mergeParticipants, nextStatus, processingStatusFor } from '../sessions/session.rules.ts'
@@ -196,15 +196,13 @@ async function decideJob(
 
 /**
  * Checks that the request has fingerprints under the settings of every stored revision that it must be compared with.
- * @throws OlderSettings where a stored revision differs and was sanitised under other settings, or by an older version of the rules of
- * redaction
+ * @throws OlderSettings where a stored revision differs and was sanitised under other settings, or perhaps by another version of the rules
+ * of redaction
  */
 function assertJudgedUnderAll({ prepared, current, older }: Job, rows: readonly RevisionRow[]): void {
   const redacts = redactsAnything(current.settings)
   const foreign = rows.filter(
-    (row) =>
-      !older.has(row.settingsVersion) &&
-      (row.settingsVersion !== current.version || (redacts && row.rulesVersion !== PRESENT_RULES)),
+    (row) => !older.has(row.settingsVersion) && (redacts || row.settingsVersion !== current.version),
   )
   if (foreign.length === 0) return
   const stored = new Map(foreign.map((row) => [revisionKey(row.externalEventId, row.revision), row]))
