@@ -18,9 +18,9 @@ import { objectBusy } from '../platform/db/sqlstate.ts'
 import type { ErrorCatalogue } from '../platform/errors.ts'
 import { type NewId, newId } from '../platform/ids.ts'
 import type { Servers } from '../platform/lifecycle/servers.ts'
+import { toOperatorServers } from '../platform/net/operator-servers.ts'
 import { createSendOutbound } from '../platform/net/outbound-request.ts'
 import { createOutboundPolicy, type OutboundPolicy } from '../platform/net/outbound-url.ts'
-import { createSystemResolve } from '../platform/net/resolve.ts'
 import { createLog, type Log } from '../platform/observability/log.ts'
 import { createMetrics, type Metrics } from '../platform/observability/metrics.ts'
 import { openRedis, type Redis } from '../platform/redis.ts'
@@ -139,7 +139,7 @@ export function createContainer(
     storage,
     outbound,
     recorder: createRecorder(config.recorder, {
-      send: createSendOutbound({ policy: outbound, resolve: createSystemResolve() }),
+      send: createSendOutbound(toOperatorServers(outbound)),
       deadlineMs: config.meetings.callSeconds * 1_000,
     }),
     modelServer: config.analyze === null ? null : createChatServer(config.analyze),

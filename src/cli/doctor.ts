@@ -32,9 +32,9 @@ import { openServers } from '../platform/embedded/servers.ts'
 import { NeedsOperator } from '../platform/errors.ts'
 import { oneLine } from '../platform/lifecycle/start-error.ts'
 import { examineMail } from '../platform/mail/examine.ts'
+import { toOperatorServers } from '../platform/net/operator-servers.ts'
 import { createSendOutbound } from '../platform/net/outbound-request.ts'
 import { createOutboundPolicy } from '../platform/net/outbound-url.ts'
-import { createSystemResolve } from '../platform/net/resolve.ts'
 import { createLog, type Log } from '../platform/observability/log.ts'
 import { openRedis } from '../platform/redis.ts'
 import { assertRedisUsable, withRemedy as withRedisRemedy } from '../platform/redis-usable.ts'
@@ -135,10 +135,7 @@ async function examineMedia(config: Config): Promise<readonly Check[]> {
 
 /** Servers that only some settings name. The outbound policy must allow the provider of sign-in and the recorder. */
 async function examineServers(config: Config, log: Log): Promise<readonly Check[]> {
-  const send = createSendOutbound({
-    policy: createOutboundPolicy(config.outboundAllow),
-    resolve: createSystemResolve(),
-  })
+  const send = createSendOutbound(toOperatorServers(createOutboundPolicy(config.outboundAllow)))
   return [
     ...ifAny('sign-in', await examineSignIn(config, send, log)),
     ...ifAny('tokens', await examineTokens(config)),

@@ -3,7 +3,11 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { loadConfig } from '../../src/app/config.ts'
 import { AppError } from '../../src/platform/errors.ts'
-import { createOutboundPolicy, isPublicAddress } from '../../src/platform/net/outbound-url.ts'
+import {
+  allowLocalNames,
+  createOutboundPolicy,
+  isPublicAddress,
+} from '../../src/platform/net/outbound-url.ts'
 
 const strict = createOutboundPolicy([])
 
@@ -187,6 +191,24 @@ for (const [group, urls] of Object.entries(REFUSED)) {
     })
   })
 }
+
+describe('servers of settings', () => {
+  const ofSettings = allowLocalNames(strict)
+
+  test.each([
+    'http://localhost:8000/',
+    'http://a.localhost/',
+    'http://printer.local/',
+    'https://login.corp.internal/',
+  ])('%s', (url) => {
+    expect([refusal(url, ofSettings), refusal(url)?.code]).toEqual([null, 'url_not_allowed'])
+  })
+
+  test.each(['http://127.0.0.1/', 'http://[::1]/', 'http://ada@localhost/', 'http://localhost:0/'])(
+    '%s is refused',
+    (url) => expect(refusal(url, ofSettings)?.code).toBe('url_not_allowed'),
+  )
+})
 
 describe('4. allowed', () => {
   test.each([

@@ -25,6 +25,6 @@ function reasonOf(error: unknown): string {
   const said = String((error as Error).message)
   if (!(error instanceof PublicFetchError)) return `cannot be used: ${said}. Correct OIDC_ISSUER`
   if (error.code === 'url_not_allowed')
-    return `is not asked: ${said}. If it is yours, name it by an address or a name of the network, and allow the address in OUTBOUND_ALLOW`
+    return `is not asked: ${said}. If it is yours, allow its address in OUTBOUND_ALLOW`
   return `cannot be reached. Start it, or correct OIDC_ISSUER (${said})`
 }

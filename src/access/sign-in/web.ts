@@ -11,8 +11,8 @@ import type { BodyBudget } from '../../http/body-budget.ts'
 import { clearSessionCookie, readCookie, setCookie } from '../../http/session-cookie.ts'
 import { AppError } from '../../platform/errors.ts'
 import { methodNotAllowed } from '../../platform/net/methods.ts'
+import { toOperatorServers } from '../../platform/net/operator-servers.ts'
 import { createSendOutbound } from '../../platform/net/outbound-request.ts'
-import { createSystemResolve } from '../../platform/net/resolve.ts'
 import { isEmailAddress } from '../../platform/validation/email-address.ts'
 import { accountAddress } from '../../platform/validation/user-address.ts'
 import type { Identity } from '../identity/service.ts'
@@ -95,11 +95,7 @@ export function signInPages(deps: SignInPagesDeps) {
 function openIdOf({ config, outbound, log }: SignInPagesDeps): OpenId | null {
   return config.openId === null
     ? null
-    : createOpenId(
-        config.openId,
-        createSendOutbound({ policy: outbound, resolve: createSystemResolve() }),
-        log,
-      )
+    : createOpenId(config.openId, createSendOutbound(toOperatorServers(outbound)), log)
 }
 
 const STYLE_HEADERS = { 'content-type': 'text/css; charset=utf-8', 'x-content-type-options': 'nosniff' }

@@ -47,7 +47,7 @@ export const SETTING_GROUPS = {
     OUTBOUND_ALLOW: text(
       'CIDR list',
       'none',
-      'Comma-separated blocks of private or reserved addresses that requests to the servers of customers may reach: media by URL, webhooks, meeting recorders, metadata documents of clients. Set it for servers in your own network, and for development (`127.0.0.0/8`). Names such as `localhost` remain refused: write the address.',
+      'Comma-separated blocks of private or reserved addresses that requests to the servers of customers may reach: media by URL, webhooks, meeting recorders, metadata documents of clients. Set it for servers in your own network, and for development (`127.0.0.0/8`). Customers may not give names such as `localhost` or `*.internal`, but settings may.',
     ),
     WEBHOOK_LOG_DAYS: integer(
       30,

@@ -8,7 +8,7 @@ import type { ActorDefinition } from '../../actors/types.ts'
 import type { Deps } from '../../app/container.ts'
 import { recordingMessages } from '../../kernel/messages/recording.ts'
 import { createFetchPublic, type FetchPublic } from '../../platform/net/fetch-public.ts'
-import { createSystemResolve } from '../../platform/net/resolve.ts'
+import { toOperatorServers } from '../../platform/net/operator-servers.ts'
 import { createSummarizer } from '../../understand/analyze/create.ts'
 import type { Summarizer } from '../../understand/analyze/summarizer.ts'
 import { INGEST_LIMITS, type IngestLimits, ingestHandlers } from '../media/ingest.ts'
@@ -55,7 +55,7 @@ export function recordingActor(
   {
     summarizer = createSummarizer(deps),
     fetchPublic = createFetchPublic({ policy: deps.outbound }),
-    fetchFromRecorder = createFetchPublic({ policy: deps.outbound, resolve: createSystemResolve() }),
+    fetchFromRecorder = createFetchPublic(toOperatorServers(deps.outbound)),
     process = createRealProcess(deps),
     limits = INGEST_LIMITS,
     transcriber = createTranscriber(deps.config, findPrograms(deps.config), deps.requestWork),

@@ -45,12 +45,24 @@ export interface OutboundPolicy {
 }
 
 /**
+ * For URLs that customers give.
  * @param allow CIDR blocks of addresses that are allowed although they are not public (`OUTBOUND_ALLOW`). They change how
  * addresses are judged, and nothing else: names such as `localhost` remain refused.
  */
 export function createOutboundPolicy(allow: readonly string[]): OutboundPolicy {
   const isListed = addressesIn(allow)
-  const allowsAddress = (address: string) => isPublicAddress(address) || isListed(address)
+  return policyOf((address) => isPublicAddress(address) || isListed(address), isLocalName)
+}
+
+/** For servers that the operator's settings name: any name, also `localhost` and one that ends in `.internal`. Addresses are judged as by `policy`. */
+export function allowLocalNames({ allowsAddress }: OutboundPolicy): OutboundPolicy {
+  return policyOf(allowsAddress, () => false)
+}
+
+function policyOf(
+  allowsAddress: OutboundPolicy['allowsAddress'],
+  isRefusedName: (host: string) => boolean,
+): OutboundPolicy {
   return {
     allowsAddress,
     assertUrl(text, path) {
@@ -58,7 +70,7 @@ export function createOutboundPolicy(allow: readonly string[]): OutboundPolicy {
       const reason =
         url === null
           ? `must be an absolute URL of at most ${MAX_LENGTH} characters`
-          : refusalOf(url, text, allowsAddress)
+          : refusalOf(url, text, { allowsAddress, isRefusedName })
       if (url !== null && reason === null) return url
       const details = [{ path, code: 'url_not_allowed', message: reason ?? 'is not allowed' }] as const
       throw new AppError('url_not_allowed', `${path}: ${reason}`, { details })
@@ -66,8 +78,12 @@ export function createOutboundPolicy(allow: readonly string[]): OutboundPolicy {
   }
 }
 
+interface Judges extends Pick<OutboundPolicy, 'allowsAddress'> {
+  isRefusedName(host: string): boolean
+}
+
 /** Why the URL is refused, or null if it is allowed. */
-function refusalOf(url: URL, text: string, allowsAddress: OutboundPolicy['allowsAddress']): string | null {
+function refusalOf(url: URL, text: string, { allowsAddress, isRefusedName }: Judges): string | null {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'must start with http:// or https://'
   if (url.username !== '' || url.password !== '' || hasUserInfo(text)) return 'must not carry credentials'
   if (url.port === '0') return 'must not name port 0'
@@ -77,7 +93,7 @@ function refusalOf(url: URL, text: string, allowsAddress: OutboundPolicy['allows
   }
   if (host.endsWith('.')) return 'must not name a host that ends with a dot'
   if (host.split('.').includes('')) return 'must name a host without empty labels'
-  if (isLocalName(host)) return 'must not name a local host'
+  if (isRefusedName(host)) return 'must not name a local host'
   return null
 }
 
