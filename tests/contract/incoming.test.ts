@@ -10,6 +10,7 @@ import type { IncomingWriter } from '../../src/platform/storage/incoming.ts'
 import { createS3Store } from '../../src/platform/storage/s3.ts'
 import type { ObjectStore } from '../../src/platform/storage/storage.ts'
 import { eventually } from '../support/eventually.ts'
+import { rounds } from '../support/rounds.ts'
 import { startS3 } from '../support/s3/server.ts'
 import { type Arrival, bytesAt, CONTENT_TYPE, Row, sha256At } from './support/arrival.ts'
 import type { Transfer } from './support/transfer.ts'
@@ -75,8 +76,12 @@ async function feed(writer: IncomingWriter, start: number, length: number, wrong
 
 describe.each([
   // The folder buffers 512 KiB and records after 64 MiB; S3 takes parts of 8 MiB.
-  ['folder', openFolder, { recorded: 136 * MIB + 3, killed: 96 * MIB + 1, runs: 60, largest: 4 * MIB }],
-  ['s3', openS3, { recorded: 5 * PART + 3, killed: 6 * PART + 1, runs: 6, largest: 20 * MIB }],
+  [
+    'folder',
+    openFolder,
+    { recorded: 136 * MIB + 3, killed: 96 * MIB + 1, runs: rounds(20, 60), largest: 4 * MIB },
+  ],
+  ['s3', openS3, { recorded: 5 * PART + 3, killed: 6 * PART + 1, runs: rounds(3, 6), largest: 20 * MIB }],
 ] as const)('incoming objects: %s', (name, open, volume) => {
   let subject: Subject
   let store: ObjectStore
@@ -498,7 +503,8 @@ describe.each([
       expect(await child.exited).toBe(0)
       return growth
     }
-    expect(await growthOf([newKey()], 128 * MIB)).toBeLessThan(112 * MIB)
+    // Whoever keeps a whole object also keeps many, which a server in Python receives in half of the time.
+    if (rounds(name === 'folder', true)) expect(await growthOf([newKey()], 128 * MIB)).toBeLessThan(112 * MIB)
     expect(await growthOf(Array.from({ length: 16 }, newKey), 10 * MIB)).toBeLessThan(128 * MIB)
   })
 

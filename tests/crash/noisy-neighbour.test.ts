@@ -41,10 +41,10 @@ const UNFINISHED = [
 /** A slow body counts after a second. Batches that fill the budget of all bodies at most. */
 const [COUNTED_MS, MOST_BATCHES] = [3_000, 10]
 /** Waiting messages of the noisy organization when the other begins, and its concurrent requests. */
-const [BACKLOG, REQUESTS] = [
-  rounds({ session: 10_000, analysis: 1_000 }, { session: 30_000, analysis: 3_000 }),
-  8,
-]
+const [BACKLOG, REQUESTS] = rounds(
+  [{ session: 10_000, analysis: 1_000 }, 3],
+  [{ session: 30_000, analysis: 3_000 }, 8],
+)
 
 describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifier) => {
   let programs: string

@@ -81,7 +81,7 @@ describe('kill -9 of the whole process group', () => {
 describe('DATA_DIR disappears while the service runs', () => {
   const services = useServices()
 
-  test.each(['removed', 'moved away'])(
+  test.concurrent.each(['removed', 'moved away'])(
     '%s: the service ends with one line and creates no database',
     async (how) => {
       const dataDir = join(services.folder, how)
@@ -100,7 +100,7 @@ describe('DATA_DIR disappears while the service runs', () => {
     },
   )
 
-  test('PostgreSQL ends at once because its data is gone: no new cluster is created', async () => {
+  test.concurrent('PostgreSQL ends at once because its data is gone: no new cluster is created', async () => {
     const dataDir = join(services.folder, 'emptied')
     const service = await services.start({ env: { DATA_DIR: dataDir, LOG_LEVEL: 'silent' } })
     const data = join(dataDir, 'postgres', 'data')
