@@ -7,6 +7,7 @@ import { runCommand } from '../support/command-line.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { startOpenIdProvider } from '../support/openid-provider.ts'
 import { FAKES } from '../support/recorders/drivers.ts'
+import { rounds } from '../support/rounds.ts'
 import { type S3Server, startS3 } from '../support/s3/server.ts'
 import { brokenDatabases } from './support/broken-database.ts'
 import { brokenMail, startMailServer } from './support/broken-mail.ts'
@@ -57,32 +58,59 @@ const setUps = [
   ...brokenServices,
 ]
 
+/** Rows that go the way of another one and differ in what the server says. Only a thorough check tries them. */
+const ALIKE: ReadonlySet<string> = new Set([
+  'The host of `DATABASE_URL` has no address',
+  'The database of `DATABASE_URL` does not exist',
+  'PostgreSQL has no connection left for the role',
+  'The role may not read the tables',
+  'Redis requires a password, and `REDIS_URL` has none',
+  'The user of Redis may not run `XADD`',
+  'The user of Redis may not run `EVAL`',
+  'Redis is a replica',
+  'The bucket does not exist',
+  '`S3_REGION` is not the region of the bucket',
+  'The access key may not get objects',
+  'The access key may not delete objects',
+  'The object store is full',
+  'Media is kept in `DATA_DIR`, and `DATA_DIR/media` is a file',
+  'The mail server offers no AUTH, but `SMTP_URL` has a password',
+  '`SMTP_URL` begins with `smtps://`, but the port with plain text',
+  'The mail server refuses the recipient (`--mail ada@example.com`)',
+  '`OIDC_ISSUER` leads to a server without discovery',
+  '`OIDC_JWKS_URL` answers with other JSON',
+  '`OIDC_JWKS_URL` answers with an error',
+  'The key of the recorder is wrong (`RECORDER=vexa`)',
+  'The key of the recorder is wrong (`RECORDER=recall`)',
+  'The key of the speech recogniser is wrong',
+])
+const tried = setUps.filter(({ name, skip }) => skip !== true && rounds(!ALIKE.has(name), true))
+
 /** A line of the table as an expression: `…` is any text. */
 const matcher = (line: string) => new RegExp(`^${line.split('…').map(RegExp.escape).join('.*')}$`)
 
 describe('a broken set-up', () => {
-  test.each(setUps.filter(({ skip }) => skip !== true).map((setUp) => [setUp.name, setUp] as const))(
-    '%s',
-    async (name, setUp) => {
-      const undoing: Undo[] = []
-      try {
-        const base = { ROLE: 'api', DATA_DIR: folder, DATABASE_URL: database.url }
-        const env = { ...base, ...(await setUp.begin((work) => undoing.unshift(work))) }
-        const { code, out } = await runCommand(['doctor', ...(setUp.args ?? [])], env)
-        const said = out.split('\n').filter((line) => line.startsWith(`FAILED  ${setUp.check}:`))
-        expect(code).toBe(1)
-        expect(said).toHaveLength(1)
-        expect(said[0]?.replace('FAILED  ', '')).toMatch(
-          matcher(rows.find((row) => row.name === name)?.line ?? 'a row of the table'),
-        )
-      } finally {
-        for (const undo of undoing) await undo()
-      }
-    },
-  )
+  test.each(tried.map((setUp) => [setUp.name, setUp] as const))('%s', async (name, setUp) => {
+    const undoing: Undo[] = []
+    try {
+      const base = { ROLE: 'api', DATA_DIR: folder, DATABASE_URL: database.url }
+      const env = { ...base, ...(await setUp.begin((work) => undoing.unshift(work))) }
+      const { code, out } = await runCommand(['doctor', ...(setUp.args ?? [])], env)
+      const said = out.split('\n').filter((line) => line.startsWith(`FAILED  ${setUp.check}:`))
+      expect(code).toBe(1)
+      expect(said).toHaveLength(1)
+      expect(said[0]?.replace('FAILED  ', '')).toMatch(
+        matcher(rows.find((row) => row.name === name)?.line ?? 'a row of the table'),
+      )
+    } finally {
+      for (const undo of undoing) await undo()
+    }
+  })
 
   test('has a row in docs/operating.md, and each row is one', () => {
-    expect(rows.map(({ name }) => name)).toEqual(setUps.map(({ name }) => name))
+    const names = setUps.map(({ name }) => name)
+    expect(rows.map(({ name }) => name)).toEqual(names)
+    expect(names).toEqual(expect.arrayContaining([...ALIKE]))
   })
 })
 
