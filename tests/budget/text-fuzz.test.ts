@@ -31,6 +31,7 @@ import {
 } from '../../src/calls/meetings/url-parts.rules.ts'
 import { accepts } from '../../src/calls/metadata/rules.ts'
 import { playbackFileName } from '../../src/calls/recordings/playback.rules.ts'
+import { findJson, isCutJson } from '../../src/calls/transcribe/json-output.rules.ts'
 import { isLogAt } from '../../src/calls/transcribe/log-lines.rules.ts'
 import { decodeOutput, parseOutput } from '../../src/calls/transcribe/output.rules.ts'
 import { parseTable } from '../../src/calls/transcribe/table-output.rules.ts'
@@ -738,10 +739,18 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     stemsOfTerm: { length: MAX_QUOTATION, read: stemsOfTerm },
     titleTermsOf: { length: MAX_QUOTATION, read: titleTermsOf },
   },
+  'transcribe/json-output.rules.ts': {
+    findJson: {
+      length: MAX_TRANSCRIPT_CHARACTERS,
+      starts: ['', '[{"', '{\n', 'x\n[\n'],
+      read: (text) => findJson(text, text.split('\n')),
+    },
+    isCutJson: { length: MAX_TRANSCRIPT_CHARACTERS, starts: ['', '[', '{'], read: isCutJson },
+  },
   'transcribe/log-lines.rules.ts': {
     isLogAt: {
       length: MAX_TRANSCRIPT_CHARACTERS,
-      starts: ['', '[', 'whisper_', '2026-01-02T03:04:05'],
+      starts: ['', '[', '{"', 'whisper_', '2026-01-02T03:04:05'],
       read: (text) => isLogAt(text.split('\n'), 0),
     },
   },

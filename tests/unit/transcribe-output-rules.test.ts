@@ -269,6 +269,26 @@ const forms: readonly (readonly [name: string, output: string, expected: readonl
   ['a table without rows', 'start\tend\ttext\n', []],
   ['words that begin like a table', 'start, end, text: all of it', [untimed('start, end, text: all of it')]],
   [
+    'SubRip with tags of its players',
+    '1\n00:00:00,000 --> 00:00:02,000\n{\\an8}<font color="#fff">styled</font> {\\i1}words{\\i0}\n\n2\n00:00:02,000 --> 00:00:04,000\n{laughs} {a\\b}\n',
+    [segment(0, 2, 'styled words'), segment(2, 4, '{laughs} {a\\b}')],
+  ],
+  ...['', 'WEBVTT\n\n'].map((head): [string, string, Segment[]] => [
+    `captions beside a log in JSON, behind ${JSON.stringify(head)}`,
+    `{"level":"info","msg":"loading"}\n{"level":"info","msg":"loaded"}\n${head}00:00.000 --> 00:02.000\nfirst\n\n{"progress":50}\n00:02.000 --> 00:04.000\nlast\n\n{"level":"info","msg":"done"}\n`,
+    [segment(0, 2, 'first'), segment(2, 4, 'last')],
+  ]),
+  [
+    'JSON beside a log in JSON',
+    '{"level":"info"}\n{"text":"x","segments":[{"start":0,"end":1,"text":"first"},{"start":1,"end":2,"text":"last"}]}\n{"done":true}\n',
+    [segment(0, 1, 'first'), segment(1, 2, 'last')],
+  ],
+  [
+    'stamped lines beside a log in JSON',
+    '{"level":"info"}\n[00:00.000 --> 00:01.000] first\n{"level":"info"}\n[00:01.000 --> 00:02.000] last\n',
+    [segment(0, 1, 'first'), segment(1, 2, 'last')],
+  ],
+  [
     'captions of which one has times that are not understood',
     '1\n00:00:00,000 --> 00:00:01,000\nfirst\n\n2\n00:00:xx,000 --> 00:00:02,000\nsecond\n\n3\n00:00:02,000 --> 0:0:0:x\nthird\n',
     [segment(0, 1, 'first'), untimed('second'), untimed('third')],
@@ -287,6 +307,13 @@ describe('output of a recogniser', () => {
 
   test.each([
     '{"segments":[',
+    '{"level":"info"}\n{"error":"out of memory"}',
+    'Loading model...\n{"text":"x","segments":[{"start":0,"end":2,"text":"one"},{"start":2,"en',
+    'Loading model...\n[{"start":0,"end":2,"text":"one"},{"start":2,"en',
+    'Loading model...\n{\n  "segments": [\n    {\n      "start": 0,\n',
+    'Loading model...\n[\n  {\n    "start": 0,\n',
+    '[{"start":0,"end":2,"text":"one"},{"start":2,"en',
+    '```json\n{"segments":[{"start":0,"text":"o\n```\n',
     '{"error":{"message":"no"}}',
     '{"text":"a"}\n{"text":',
     '1\n1h 00:00.500 --> 00:02.000 h\nfirst\n',

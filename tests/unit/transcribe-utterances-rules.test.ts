@@ -43,6 +43,11 @@ const cases: readonly (readonly [
     [segment(-3, 2, 'a'), segment(5, 4, 'b'), segment(9, 30, 'c'), segment(50, 60, 'd')],
     [utterance(0, 2, 'a'), utterance(4, 5, 'b'), utterance(9, 10, 'c'), utterance(10, 10, 'd')],
   ],
+  [
+    'what begins before the sound stands before what begins with it',
+    [segment(0, 2, 'a'), segment(-0.5, 0.3, 'b'), segment(2, 3, 'c')],
+    [utterance(0, 0, 'b'), utterance(0, 2, 'a'), utterance(2, 3, 'c')],
+  ],
   ['text without times lasts as long as the sound', [segment(null, null, 'a')], [utterance(0, 10, 'a')]],
   [
     'what does not say when it began follows the one before',

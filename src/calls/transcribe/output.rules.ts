@@ -4,6 +4,7 @@
  * Supported are JSON (of OpenAI and compatible servers, of whisper.cpp, and utterances of this service), WebVTT,
  * SubRip, lines that begin with `[from --> to]`, tables of Whisper and whisper.cpp, and plain text.
  */
+import { findJson, isCutJson } from './json-output.rules.ts'
 import { isLogAt } from './log-lines.rules.ts'
 import type { Segment } from './segment.ts'
 import { parseTable } from './table-output.rules.ts'
@@ -24,68 +25,19 @@ export function parseOutput(output: string): readonly Segment[] | null {
     .trim()
   const lines = text.split('\n')
   const value = findJson(text, lines)
-  if (value !== undefined) return segmentsOf(value)
-  if (text.startsWith('{')) return null
+  const segments = value === undefined ? null : segmentsOf(value)
+  if (segments !== null && segments.length > 0) return segments
+  // JSON beside lines with times is a log.
   if (text.startsWith('WEBVTT') || lines.some((line) => cueTimes(line) !== null)) return parseCues(lines)
   const stamped = lines.flatMap((line) => stampedLine(line))
   if (stamped.some(({ startSec }) => startSec !== null)) return stamped
+  if (value !== undefined || lines.some(isCutJson)) return segments
   const table = parseTable(lines)
   if (table !== undefined) return table
   // Times that are not understood must not become words.
   const isTimed = (line: string) =>
     OTHER_TIMES.test(line) || isOtherTimes(line) || stampedLine(line).length > 0
   return lines.some(isTimed) ? null : [untimed(lines.join(' '))]
-}
-
-/** Log lines may stand before JSON. More of them that begin like JSON are not tried, because each try reads all of the text. */
-const MAX_TRIES = 3
-/** `[music]` and `[00:00.000 --> 00:02.000]` are no JSON. */
-const JSON_START = /^\s*(?:\{|\[\s*(?:[[{"]|$))/
-
-/** JSON in the text, or a list of the objects where each line is one; undefined: there is none. */
-function findJson(text: string, lines: readonly string[]): unknown {
-  const end = Math.max(text.lastIndexOf('}'), text.lastIndexOf(']')) + 1
-  // What follows are log lines, but not the beginning of a line of JSON that was cut off.
-  if (text.slice(end).trimStart().startsWith('{')) return undefined
-  let start = 0
-  let tries = 0
-  for (const line of lines) {
-    if (JSON_START.test(line)) {
-      const value = parseJson(text.slice(start, end)) ?? (tries === 0 ? objectsOf(lines) : undefined)
-      if (value !== undefined) return value
-      if (++tries === MAX_TRIES) return undefined
-    }
-    start += line.length + 1
-  }
-  return undefined
-}
-
-/** Newline-delimited JSON: two or more lines are objects, and none only begins like one. */
-function objectsOf(lines: readonly string[]): readonly unknown[] | undefined {
-  const objects: unknown[] = []
-  for (const line of lines) {
-    if (!line.trimStart().startsWith('{')) continue
-    const value = parseJson(line)
-    if (value === undefined) return undefined
-    objects.push(value)
-  }
-  return objects.length > 1 ? objects : undefined
-}
-
-/** Python's `json` writes numbers that JSON does not have. */
-const NO_NUMBERS = /"(?:[^"\\]|\\.)*"?|-?\b(?:NaN|Infinity)\b/gs
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    if (!text.includes('NaN') && !text.includes('Infinity')) return undefined
-  }
-  try {
-    return JSON.parse(text.replaceAll(NO_NUMBERS, (found) => (found.startsWith('"') ? found : 'null')))
-  } catch {
-    return undefined
-  }
 }
 
 type Members = Readonly<Record<string, unknown>>
@@ -98,13 +50,23 @@ const untimed = (text: string): Segment => ({ startSec: null, endSec: null, spea
 
 /** The segments, under any of the known member names; otherwise the whole text. */
 function segmentsOf(value: unknown): readonly Segment[] | null {
-  if (Array.isArray(value)) return value.filter(isObject).flatMap(segmentOf)
+  if (Array.isArray(value)) {
+    const segments = value.filter(isObject).flatMap((one) => {
+      const inside = segmentsIn(one) ?? []
+      return inside.length > 0 ? inside : segmentOf(one)
+    })
+    return segments.length > 0 || value.length === 0 ? segments : null
+  }
   if (!isObject(value)) return null
+  const segments = segmentsIn(value)
+  if (segments !== null && segments.length > 0) return segments
+  return typeof value.text === 'string' ? [untimed(value.text)] : segments
+}
+
+/** null: there is no list of segments. */
+function segmentsIn(value: Members): readonly Segment[] | null {
   const list = [value.segments, value.utterances, value.transcription, value.chunks].find(Array.isArray)
-  const segments = list?.filter(isObject).flatMap(segmentOf) ?? []
-  if (segments.length > 0) return segments
-  if (typeof value.text === 'string') return [untimed(value.text)]
-  return list === undefined ? null : []
+  return list?.filter(isObject).flatMap(segmentOf) ?? null
 }
 
 function segmentOf(value: Members): readonly Segment[] {
@@ -282,9 +244,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
   rlm: '\u200F',
 }
 
-/** Removes tags and entities. A tag is short; other text in angle brackets was spoken. */
+/** Removes tags, also those of SubRip's players (`{\an8}`), and entities. A tag is short; other text in brackets was spoken. */
 function plain(text: string): string {
   return text
+    .replaceAll(/\{\\[a-zA-Z0-9][^{}]{0,100}\}/g, '')
     .replaceAll(/<\/?[a-zA-Z0-9:.][^<>]{0,100}>|<\/?[a-zA-Z]>/g, '')
     .replaceAll(/&(amp|lt|gt|quot|nbsp|lrm|rlm);/g, (_, name: string) => ENTITIES[name] ?? '')
 }

@@ -22,7 +22,7 @@ export interface FittedTranscript {
 
 /** `durationSeconds`: length of the audio; null if unknown. */
 export function toUtterances(segments: readonly Segment[], durationSeconds: number | null): FittedTranscript {
-  const timed = inOrder(timedSegments(segments, durationSeconds))
+  const timed = timedSegments(segments, durationSeconds).toSorted((a, b) => a.from - b.from)
   const { utterances, speakers } = numbered(timed)
   return { ...fit(withoutOverlaps(inOrder(utterances.flatMap(splitLong)))), speakers }
 }
@@ -34,7 +34,8 @@ function inOrder<T extends Pick<Utterance, 'startSec'>>(list: readonly T[]): rea
 /** Times beyond this are errors, even if the length of the audio is unknown. */
 const LONGEST_SECONDS = 1_000_000
 
-type Timed = Segment & Pick<Utterance, 'startSec' | 'endSec'>
+/** `from`: the start as the program says it. What begins before the sound stands before what begins with it. */
+type Timed = Segment & Pick<Utterance, 'startSec' | 'endSec'> & { readonly from: number }
 
 /** A segment without a start follows the previous one. A segment without an end lasts to the end. */
 function timedSegments(segments: readonly Segment[], durationSeconds: number | null): readonly Timed[] {
@@ -47,7 +48,9 @@ function timedSegments(segments: readonly Segment[], durationSeconds: number | n
     const startSec = clamp(from ?? previousEnd, 0, last)
     const endSec = clamp(to ?? durationSeconds ?? startSec, startSec, last)
     previousEnd = endSec
-    return [{ ...segment, text, startSec: toMilliseconds(startSec), endSec: toMilliseconds(endSec) }]
+    const times = { startSec: toMilliseconds(startSec), endSec: toMilliseconds(endSec) }
+    const isEarly = from !== null && Number.isFinite(from) && from < startSec
+    return [{ ...segment, ...times, text, from: isEarly ? from : startSec }]
   })
 }
 
