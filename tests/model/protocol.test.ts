@@ -29,16 +29,16 @@ const CRASHES: ProtocolOptions = { ...SWEEPS, workers: 2, faults: 1, serverCrash
 /** Where a mistake shows with little, it is looked for with little: what a part reaches, the whole reaches too. */
 const TWO: ProtocolOptions = { ...SWEEPS, workers: 2, faults: 1 }
 const LONG = { long: true } as const
-/** Long turns have more steps. Three workers have eight times as many states as two. */
-const LONG_WORKERS = rounds(2, 3)
+/** Of the longest runs. Three workers have eight times as many states as two. */
+const WORKERS = rounds(2, 3)
 
 const REAL: readonly (readonly [string, ProtocolOptions])[] = [
   ['short turns, without faults, no wake-up is lost even without sweeps', NOTIFIERS],
   ['long turns, without faults, no wake-up is lost even without sweeps', { ...NOTIFIERS, ...LONG }],
   ['short turns, sweeps and two faults', SWEEPS],
-  ['long turns, sweeps and two faults', { ...SWEEPS, ...LONG, workers: LONG_WORKERS }],
-  ['short turns, notifiers, sweeps and a fault', EVERYTHING],
-  ['long turns, notifiers, sweeps and a fault', { ...EVERYTHING, ...LONG, workers: LONG_WORKERS }],
+  ['long turns, sweeps and two faults', { ...SWEEPS, ...LONG, workers: WORKERS }],
+  ['short turns, notifiers, sweeps and a fault', { ...EVERYTHING, workers: WORKERS }],
+  ['long turns, notifiers, sweeps and a fault', { ...EVERYTHING, ...LONG, workers: WORKERS }],
   ['short turns, a crash of the server that undoes commits', CRASHES],
   ['long turns, a crash of the server that undoes commits', { ...CRASHES, ...LONG }],
 ]

@@ -12,6 +12,7 @@ import { createRandom, type Random } from '../crash/support/random.ts'
 import { sha256 } from '../support/media.ts'
 import { type PrivateRedis, startPrivateRedis } from '../support/private-redis.ts'
 import { useServices } from '../support/process.ts'
+import { rounds } from '../support/rounds.ts'
 import { type S3Server, startS3 } from '../support/s3/server.ts'
 import { startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 import { createTestUpload } from '../support/uploads.ts'
@@ -25,6 +26,8 @@ setDefaultTimeout(300_000)
 
 const SEED = Number(process.env.UPLOAD_SEED ?? 20_260_101)
 const CUTS = 3
+/** The bytes are the same to a store, whatever the format. Of S3 a check has those above and below a part, in one request and in many. */
+const FORMATS_ON = { folder: FORMATS, S3: rounds<readonly Format[]>(['mov', 'mp3', 'wav', 'ogg'], FORMATS) }
 const CLIENT_NAMES = Object.keys(CLIENTS) as ClientName[]
 
 let folder: string
@@ -51,6 +54,7 @@ interface Arrived {
 
 /** Every client uploads every format, all at once. */
 function describeStore(store: 'folder' | 'S3') {
+  const formats = FORMATS_ON[store]
   describe(`on ${store === 'folder' ? 'the folder' : 'S3'}`, () => {
     let s3: S3Server | null = null
     let server: TestServer
@@ -65,7 +69,7 @@ function describeStore(store: 'folder' | 'S3') {
       tenant = await server.createTenant()
       pool = await startPool({ ...env, DATABASE_URL: server.database.url })
       const random = createRandom(SEED)
-      for (const format of FORMATS)
+      for (const format of formats)
         for (const client of CLIENT_NAMES) {
           const seed = createRandom(random.integer(2 ** 32))
           const upload = send(format, client, seed)
@@ -83,7 +87,7 @@ function describeStore(store: 'folder' | 'S3') {
 
     /** Processes are killed after a fifth and after half of the bytes that the clients send at least. */
     function startPool(env: Readonly<Record<string, string>>): Promise<ApiPool> {
-      const sizes = FORMATS.map((format) => files[format].bytes.byteLength)
+      const sizes = formats.map((format) => files[format].bytes.byteLength)
       const total = sizes.reduce((sum, size) => sum + size, 0) * CLIENT_NAMES.length
       const limits = { RATE_LIMIT_WRITES: '0', RATE_LIMIT_READS: '0' }
       const all = { ...env, ...limits, REDIS_URL: redis.url, LOG_LEVEL: 'error', DATABASE_POOL_SIZE: '8' }
@@ -110,7 +114,7 @@ function describeStore(store: 'folder' | 'S3') {
     }
 
     for (const client of CLIENT_NAMES)
-      test.each(FORMATS)(`%s by ${client}: the stored bytes equal the file`, async (format) => {
+      test.each(formats)(`%s by ${client}: the stored bytes equal the file`, async (format) => {
         const { state, digest } = await uploads.get(`${format} ${client}`)!
         expect(state).toMatchObject({ phase: 'processing', errorCode: null })
         expect(digest).toBe(sha256(files[format].bytes))

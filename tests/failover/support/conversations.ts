@@ -6,10 +6,12 @@ import { expect } from 'bun:test'
 import type { Sql } from '../../../src/platform/db/pool.ts'
 import { runCommand } from '../../support/command-line.ts'
 import { eventually } from '../../support/eventually.ts'
+import { rounds } from '../../support/rounds.ts'
 
 /** A client waits so long for an answer. Every request must be answered earlier, also in an outage, and on a busy machine. */
 export const PATIENCE_MS = 30_000
-const PAUSE_MS = 20
+/** Between two messages of a client. */
+const PAUSE_MS = rounds(60, 20)
 
 export interface Account {
   readonly agentKey: string

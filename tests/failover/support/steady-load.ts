@@ -5,10 +5,11 @@
 import { expect } from 'bun:test'
 import { type Agent, assistantMessage, INGEST, userMessage } from '../../support/agents.ts'
 import { eventually } from '../../support/eventually.ts'
+import { rounds } from '../../support/rounds.ts'
 import type { TestServer } from '../../support/server.ts'
 
 const EVENTS_PER_REQUEST = 2
-const PAUSE_MS = 15
+const PAUSE_MS = rounds(50, 15)
 const REQUEST_TIMEOUT_MS = 15_000
 
 export interface SteadyLoad {
