@@ -1180,7 +1180,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'agents/sessions/turn.rules.ts': ['effectsOf', 'processingStatusOf', 'statusByCount'],
   'agents/sessions/progress.rules.ts': ['advance', 'signalOf'],
   'coding-sessions/erasure.rules.ts': ['patternsOf'],
-  'coding-sessions/event-id.rules.ts': ['hashOf'],
+  'coding-sessions/event-id.rules.ts': ['hashOf', 'keyOf'],
   // `formatOf` reads each line.
   'coding-sessions/formats/detect.rules.ts': ['detectFormat'],
   'coding-sessions/formats/json.rules.ts': ['listOf', 'membersOf', 'skippedUsage', 'textOf', 'tokensOf'],
@@ -1188,7 +1188,16 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'coding-sessions/formats/normalized.rules.ts': ['readNormalizedEvent'],
   'coding-sessions/merge.rules.ts': ['hasEvents'],
   'coding-sessions/occurrences.rules.ts': ['remember'],
-  'coding-sessions/open-event.rules.ts': ['addBounded', 'closed', 'isCopyOf', 'isNothing', 'join', 'unitsOf'],
+  'coding-sessions/open-event.rules.ts': [
+    'addBounded',
+    'closed',
+    'forgetOldest',
+    'isCopyOf',
+    'isNothing',
+    'join',
+    'note',
+    'opened',
+  ],
   'coding-sessions/secrets.rules.ts': ['withDefaults'],
   'http/roles.rules.ts': ['includesRole', 'isRole'],
   // Columns of a header, which is bounded.

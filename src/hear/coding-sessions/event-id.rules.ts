@@ -4,6 +4,12 @@ export function hashOf(...parts: readonly string[]): string {
   return new Bun.CryptoHasher('sha256').update(JSON.stringify(parts)).digest('hex')
 }
 
+/** Ids of agents are shorter. */
+const LONGEST_KEPT = 200
+
+/** What is kept of an id to know it again. */
+export const keyOf = (id: string): string => (id.length <= LONGEST_KEPT ? id : hashOf(id))
+
 /** `scope`: within it identities are unique. */
 export function eventIdOf(scope: string, identity: string): string {
   const hex = hashOf(scope, identity)

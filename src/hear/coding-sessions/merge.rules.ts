@@ -5,19 +5,10 @@
  * belong to an event may be that far apart. A record that comes later makes a second version of the event with a lower
  * revision, and the store keeps the first. The result does not depend on how the file was cut into pieces.
  */
-import {
-  type CodingEvent,
-  type EventFact,
-  type Fact,
-  type Format,
-  NO_USAGE,
-  type SessionFacts,
-  type TotalFact,
-  type Usage,
-} from './event.rules.ts'
+import type { CodingEvent, EventFact, Fact, Format, SessionFacts, TotalFact, Usage } from './event.rules.ts'
 import { eventIdOf, hashOf } from './event-id.rules.ts'
 import { Occurrences, remember } from './occurrences.rules.ts'
-import { addBounded, closed, isCopyOf, join, type OpenEvent, unitsOf } from './open-event.rules.ts'
+import { addBounded, closed, isCopyOf, join, note, type OpenEvent, opened } from './open-event.rules.ts'
 import { Prompts } from './prompts.rules.ts'
 import { type Ancestry, Threads } from './threads.rules.ts'
 import { Totals } from './totals.rules.ts'
@@ -175,20 +166,14 @@ export class Merger {
       this.#trim(out)
       return known
     }
-    const open: OpenEvent = {
+    const open = opened(fact, {
       id,
       formerId,
       origin:
         fact.repeats === undefined || fact.chain === undefined ? null : eventIdOf('record', fact.record),
       position: this.#position++,
-      first: fact,
-      latest: fact,
-      records: new Set([fact.record]),
       inherited: isInherited,
-      parts: [...fact.parts],
-      units: unitsOf(fact.parts),
-      usage: fact.usage ?? NO_USAGE,
-    }
+    })
     this.#open.set(id, open)
     this.#units += open.units
     this.#trim(out)
@@ -220,7 +205,7 @@ export class Merger {
   /** The prompt is a message elsewhere, or was never sent. */
   #discount(prompt: OpenEvent, out: Merged[]): void {
     prompt.first = { ...prompt.first, kind: 'notice', role: 'system' }
-    prompt.records.add('written again')
+    note(prompt, 'written again')
     if (!this.#open.has(prompt.id)) out.push({ type: 'event', event: closed(prompt) })
   }
 

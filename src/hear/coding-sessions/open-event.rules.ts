@@ -1,14 +1,40 @@
 /** An event whose records may still come. Pure. */
-import type { CodingEvent, EventBody, EventFact, EventKind, Part, ToolCall, Usage } from './event.rules.ts'
+import {
+  type CodingEvent,
+  type EventBody,
+  type EventFact,
+  type EventKind,
+  NO_USAGE,
+  type Part,
+  type ToolCall,
+  type Usage,
+} from './event.rules.ts'
+import { keyOf } from './event-id.rules.ts'
 
 const MAX_CALLS = 1_000
 /** UTF-16 code units. */
 const MAX_BODY_TEXT = 512 * 1024
+/** Records by which a copy is known. A copy of an older record is a further one. */
+const MAX_RECORDS = 10_000
+/** A part of a text is written again before so many others. */
+const RECENT_PARTS = 50
 
-/** Adds a value to a set of bounded size, whose oldest value goes. */
+/** Adds a value to a set of bounded size, whose oldest values go. */
 export function addBounded(set: Set<string>, value: string, most: number): void {
   set.add(value)
-  if (set.size > most) set.delete(set.values().next().value as string)
+  forgetOldest(set, most)
+}
+
+/**
+ * Forgets the oldest entries where there are an eighth more than `most`. To find the oldest one takes a time that grows with the number of
+ * those that were deleted before it, so many are forgotten in one go.
+ */
+export function forgetOldest(entries: Set<string> | Map<string, unknown>, most: number): void {
+  if (entries.size <= most + most / 8) return
+  for (const key of entries.keys()) {
+    if (entries.size <= most) return
+    entries.delete(key)
+  }
 }
 
 export interface OpenEvent {
@@ -18,11 +44,36 @@ export interface OpenEvent {
   readonly position: number
   first: EventFact
   readonly records: Set<string>
+  /** How many records there were. */
+  revision: number
   readonly inherited: boolean
   parts: Part[]
+  /** The places of calls among the parts, by their ids. */
+  readonly calls: Map<string, number>
   units: number
   latest: EventFact
   usage: Usage
+}
+
+/** An event that begins with the record. */
+export function opened(
+  first: EventFact,
+  place: Pick<OpenEvent, 'id' | 'formerId' | 'origin' | 'position' | 'inherited'>,
+): OpenEvent {
+  const open: OpenEvent = {
+    ...place,
+    first,
+    latest: first,
+    records: new Set(),
+    revision: 0,
+    parts: [],
+    calls: new Map(),
+    units: 0,
+    usage: first.usage ?? NO_USAGE,
+  }
+  note(open, first.record)
+  replaceParts(open, first.parts)
+  return open
 }
 
 /** Whether the message repeats the last one of the user, under another id. */
@@ -35,45 +86,83 @@ export function isCopyOf(fact: EventFact, last: OpenEvent | null): boolean {
     fact.occurredAt === last.first.occurredAt &&
     fact.identity !== last.first.identity &&
     fact.identity !== null &&
-    JSON.stringify(fact.parts) === JSON.stringify(last.first.parts)
+    isSame(fact.parts, last.first.parts)
   )
 }
 
+/** Texts that are equal. A message of the user has no calls. */
+const isSame = (some: readonly Part[], others: readonly Part[]): boolean =>
+  some.length === others.length &&
+  some.every((part, n) => {
+    const other = others[n]
+    return part.type !== 'call' && other?.type === part.type && other.text === part.text
+  })
+
 /** Adds a record to an open event. @returns the code units by which the event grew */
 export function join(open: OpenEvent, fact: EventFact): number {
-  if (open.records.has(fact.record)) return 0
-  open.records.add(fact.record)
+  if (!note(open, fact.record)) return 0
   open.latest = fact
   if (fact.usage !== undefined) open.usage = fact.usage
-  if (fact.replaces === true) open.parts = [...fact.parts]
-  else for (const part of fact.parts) addPart(open.parts, part)
   const before = open.units
-  open.units = unitsOf(open.parts)
+  if (fact.replaces === true) replaceParts(open, fact.parts)
+  else for (const part of fact.parts) addPart(open, part)
   return open.units - before
 }
 
-function addPart(parts: Part[], part: Part): void {
-  const same = parts.findIndex((known) => isSamePart(known, part))
-  if (same === -1) parts.push(part)
-  else parts[same] = part
+/** @returns false for a record that the event has */
+export function note(open: OpenEvent, record: string): boolean {
+  const key = keyOf(record)
+  if (open.records.has(key)) return false
+  addBounded(open.records, key, MAX_RECORDS)
+  open.revision++
+  return true
 }
 
-/** A part that is written again, perhaps longer. */
-function isSamePart(known: Part, part: Part): boolean {
-  if (known.type === 'call')
-    return part.type === 'call' && known.call.id !== undefined && known.call.id === part.call.id
-  return part.type === known.type && part.text.startsWith(known.text)
+function replaceParts(open: OpenEvent, parts: readonly Part[]): void {
+  open.parts = []
+  open.calls.clear()
+  open.units = PART_UNITS
+  for (const part of parts) append(open, part)
+}
+
+function append(open: OpenEvent, part: Part): void {
+  if (part.type === 'call' && part.call.id !== undefined && !open.calls.has(part.call.id))
+    open.calls.set(part.call.id, open.parts.length)
+  open.parts.push(part)
+  open.units += unitsOf(part)
+}
+
+function addPart(open: OpenEvent, part: Part): void {
+  const { parts } = open
+  const place = part.type === 'call' ? placeOfCall(open, part.call) : placeOfText(parts, part)
+  const known = place === undefined ? undefined : parts[place]
+  if (place === undefined || known === undefined) append(open, part)
+  else {
+    parts[place] = part
+    open.units += unitsOf(part) - unitsOf(known)
+  }
+}
+
+const placeOfCall = ({ calls }: OpenEvent, { id }: ToolCall) => (id === undefined ? undefined : calls.get(id))
+
+/** The first of the recent parts that the text begins with: it is written again, perhaps longer. */
+function placeOfText(
+  parts: readonly Part[],
+  { type, text }: Exclude<Part, { type: 'call' }>,
+): number | undefined {
+  for (let place = Math.max(0, parts.length - RECENT_PARTS); place < parts.length; place++) {
+    const known = parts[place]
+    if (known !== undefined && known.type !== 'call' && known.type === type && text.startsWith(known.text))
+      return place
+  }
+  return undefined
 }
 
 /** What a part costs beside its text. */
 const PART_UNITS = 200
 
-export function unitsOf(parts: readonly Part[]): number {
-  let units = PART_UNITS
-  for (const part of parts)
-    units += PART_UNITS + (part.type === 'call' ? callUnits(part.call) : part.text.length)
-  return units
-}
+const unitsOf = (part: Part): number =>
+  PART_UNITS + (part.type === 'call' ? callUnits(part.call) : part.text.length)
 
 function callUnits({ input, output = '' }: ToolCall): number {
   return output.length + (input === undefined ? 0 : JSON.stringify(input).length)
@@ -96,7 +185,7 @@ export function closed(open: OpenEvent): CodingEvent {
     ...(open.formerId === null ? {} : { formerId: open.formerId }),
     origin: open.origin,
     position: open.position,
-    revision: open.records.size,
+    revision: open.revision,
     kind: kindOf(first, body, usage),
     role: first.role,
     occurredAt: first.occurredAt,
