@@ -2,10 +2,10 @@
  * What the built-in analyser costs: CPU of one conversation (both passes), and of the largest that is read. The conversations are the English ones
  * of the blind set.
  */
-import { createBuiltInAnalyzer } from '../src/understand/analyze/builtin/builtin.ts'
-import { blindSet } from '../src/understand/analyze/eval/blind-set.ts'
-import type { Subject } from '../src/understand/analyze/insight.ts'
-import { createTextWorkHere } from '../src/understand/analyze/text-work.ts'
+import { createBuiltInAnalyzer } from '../src/analysis/analyze/builtin/builtin.ts'
+import { blindSet } from '../src/analysis/analyze/eval/blind-set.ts'
+import type { Subject } from '../src/analysis/analyze/insight.ts'
+import { createTextWorkHere } from '../src/analysis/analyze/text-work.ts'
 import { cpuOfSelf } from './support/cpu.ts'
 import { table } from './support/measure.ts'
 

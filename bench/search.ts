@@ -6,8 +6,8 @@
  * `ilike` over the texts of messages.
  */
 
+import { createTextWorkHere } from '../src/analysis/analyze/text-work.ts'
 import { connect, type Sql } from '../src/platform/db/pool.ts'
-import { createTextWorkHere } from '../src/understand/analyze/text-work.ts'
 import { meaningsOf } from '../src/understand/search/meaning.ts'
 import { marked } from '../src/understand/search/query.rules.ts'
 import { openEnvironment, startService } from './support/environment.ts'

@@ -4,8 +4,8 @@
  * The throughput is that of an organization with `BENCH_ITEMS` items, on a real PostgreSQL: with prepared vectors, and with the embedding of a sample.
  */
 
+import { loadEmbed, packVector } from '../src/analysis/analyze/builtin/vectors/vectors.ts'
 import { connect, type Sql } from '../src/platform/db/pool.ts'
-import { loadEmbed, packVector } from '../src/understand/analyze/builtin/vectors/vectors.ts'
 import { unpacked } from '../src/understand/themes/vector.rules.ts'
 import { cpuOfSelf } from './support/cpu.ts'
 import { openEnvironment } from './support/environment.ts'

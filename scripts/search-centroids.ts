@@ -1,16 +1,16 @@
 /**
  * `bun run search-centroids`: computes the centroids of the search by meaning from the texts of data/insight, by k-means with cosines, and writes
- * src/understand/analyze/builtin/vectors/centroids.zst. Vectors that are stored name the cells by number, so a change of this file needs all of them anew.
+ * src/analysis/analyze/builtin/vectors/centroids.zst. Vectors that are stored name the cells by number, so a change of this file needs all of them anew.
  */
 import { join } from 'node:path'
+import { directionFromMean } from '../src/analysis/analyze/builtin/vectors/cells.rules.ts'
+import { DIMENSIONS } from '../src/analysis/analyze/builtin/vectors/format.rules.ts'
+import { loadEmbed } from '../src/analysis/analyze/builtin/vectors/vectors.ts'
 import { createRandom } from '../src/platform/random.ts'
-import { directionFromMean } from '../src/understand/analyze/builtin/vectors/cells.rules.ts'
-import { DIMENSIONS } from '../src/understand/analyze/builtin/vectors/format.rules.ts'
-import { loadEmbed } from '../src/understand/analyze/builtin/vectors/vectors.ts'
 import { ownClauses, ownItems } from './train/items.ts'
 import { shuffled } from './train/random.ts'
 
-const PATH = join(import.meta.dir, '../src/understand/analyze/builtin/vectors/centroids.zst')
+const PATH = join(import.meta.dir, '../src/analysis/analyze/builtin/vectors/centroids.zst')
 const CELLS = 512
 const ROUNDS = 12
 const SEED = 1

@@ -1,13 +1,13 @@
 /**
- * `bun run theme-mean`: computes the mean of the vectors of all clauses in data/insight/clauses, and writes src/understand/analyze/builtin/vectors/mean.json. Themes
+ * `bun run theme-mean`: computes the mean of the vectors of all clauses in data/insight/clauses, and writes src/analysis/analyze/builtin/vectors/mean.json. Themes
  * subtract it from every vector: without it, all texts of customers look alike.
  */
 import { join } from 'node:path'
-import { DIMENSIONS } from '../src/understand/analyze/builtin/vectors/format.rules.ts'
-import { loadEmbed } from '../src/understand/analyze/builtin/vectors/vectors.ts'
+import { DIMENSIONS } from '../src/analysis/analyze/builtin/vectors/format.rules.ts'
+import { loadEmbed } from '../src/analysis/analyze/builtin/vectors/vectors.ts'
 import { ownClauses } from './train/items.ts'
 
-const PATH = join(import.meta.dir, '../src/understand/analyze/builtin/vectors/mean.json')
+const PATH = join(import.meta.dir, '../src/analysis/analyze/builtin/vectors/mean.json')
 
 const texts = [...new Set(ownClauses().map(({ item }) => item.said.at(-1)?.text ?? ''))].toSorted()
 const embed = await loadEmbed()

@@ -1,5 +1,5 @@
 /**
- * `bun run train FOLDER`: trains the built-in analyser and writes src/understand/analyze/builtin/classifier.zst and data/insight/accuracy.json.
+ * `bun run train FOLDER`: trains the built-in analyser and writes src/analysis/analyze/builtin/classifier.zst and data/insight/accuracy.json.
  * `bun run train --evaluate FOLDER`: only prints how right it is on each source that was left out.
  *
  * FOLDER has the files of data/insight/public/sources.json.
@@ -10,9 +10,9 @@
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { loadEmbed } from '../src/understand/analyze/builtin/vectors/vectors.ts'
-import { VERSION } from '../src/understand/analyze/builtin/version.ts'
-import { packClassifier } from '../src/understand/analyze/builtin/weights.rules.ts'
+import { loadEmbed } from '../src/analysis/analyze/builtin/vectors/vectors.ts'
+import { VERSION } from '../src/analysis/analyze/builtin/version.ts'
+import { packClassifier } from '../src/analysis/analyze/builtin/weights.rules.ts'
 import { decideUnseen, decisionsOf } from './train/calibrate.ts'
 import { figuresFile } from './train/figures.ts'
 import { corpusHash, examplesOf, judgeUnseen, train } from './train/folds.ts'
@@ -43,11 +43,11 @@ if (!values.evaluate) {
   const corpus = corpusHash(labelled)
   const packed = packClassifier({ ...train(examples), ...decisionsOf(unseen) }, corpus)
   const weights = await Bun.zstdCompress(packed, { level: LEVEL })
-  await Bun.write(join(ROOT, 'src/understand/analyze/builtin/classifier.zst'), weights)
+  await Bun.write(join(ROOT, 'src/analysis/analyze/builtin/classifier.zst'), weights)
   const sha256 = new Bun.CryptoHasher('sha256').update(weights).digest('hex')
   await Bun.write(
     join(ROOT, 'data/insight/accuracy.json'),
     `${JSON.stringify({ sha256, corpus, ...accuracy }, null, 2)}\n`,
   )
-  await Bun.write(join(ROOT, 'src/understand/analyze/figures.json'), await figuresFile(decided, VERSION))
+  await Bun.write(join(ROOT, 'src/analysis/analyze/figures.json'), await figuresFile(decided, VERSION))
 }

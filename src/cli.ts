@@ -1,11 +1,11 @@
 #!/usr/bin/env bun
 /** The program `earshot`: the service and its administration. `cli/` holds the commands. */
-import { TEXT_PROCESS } from './understand/analyze/text-process.ts'
+import { TEXT_PROCESS } from './analysis/analyze/text-process.ts'
 
 const words = process.argv.slice(2)
 if (words[0] === TEXT_PROCESS) {
   // Not a command: a child process of the service. It starts often, so it loads nothing else.
-  const { serveTextWork } = await import('./understand/analyze/text-serve.ts')
+  const { serveTextWork } = await import('./analysis/analyze/text-serve.ts')
   await serveTextWork()
 } else {
   const { runCommandLine } = await import('./cli/run.ts')

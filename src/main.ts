@@ -4,7 +4,8 @@
  * A problem that an operator can solve ends the start with one line on standard error and exit code 1. This file imports
  * little, so that the servers start at once. The rest of the service is loaded meanwhile.
  */
-import { type Config, ConfigError, loadConfig } from './app/config.ts'
+import { ConfigError, loadConfig } from './app/config.ts'
+import type { Config } from './kernel/config.ts'
 import { type StartedServers, startServers } from './platform/embedded/servers.ts'
 import { limitHeap } from './platform/lifecycle/heap.ts'
 import { assertPortIsFree } from './platform/lifecycle/own-port.ts'

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { dirname, join, normalize, resolve } from 'node:path'
 import manifest from '../package.json'
+import { GROUPS, groupOf } from '../scripts/docs/import-graph.ts'
 import { ERRORS } from '../src/app/error-catalogue.ts'
 import { PLATFORM_ERRORS } from '../src/platform/errors.ts'
 import { namesIn, ORDINARY_WORDS } from './feature-names.ts'
@@ -14,7 +15,7 @@ const ROOT = resolve(import.meta.dir, '..')
 const MAX_LINES = 300
 
 /** Groups of `src` whose folders are features each. A group that is not named here is one folder. */
-const GROUPS_OF_FEATURES = new Set(['access', 'hear', 'calls', 'understand', 'tell', 'kernel'])
+const GROUPS_OF_FEATURES = new Set(['access', 'analysis', 'hear', 'calls', 'understand', 'tell', 'kernel'])
 
 /** Folders that are not features. */
 const SHARED = new Set(['platform', 'http', 'actors', 'cli', 'app'])
@@ -223,6 +224,35 @@ describe('architecture', () => {
     ).toEqual([])
   })
 
+  test('no import leads to a group above, not even of a type', () => {
+    const files = sources.filter(({ path }) => path.startsWith('src/') && !/^src\/[^/]+\.ts$/.test(path))
+    expect(files.filter(({ path }) => groupOf(path) === null).map(({ path }) => path)).toEqual([])
+    const levelOf = (path: string) => {
+      const group = groupOf(path)
+      return group === null ? null : GROUPS.indexOf(group)
+    }
+    expect(
+      violations((from, to) => {
+        const [level, imported] = [levelOf(from.path), levelOf(to)]
+        // What starts the service stands above all groups; only the command that starts it imports it.
+        if (imported === null) return to === 'src/main.ts' && from.path !== 'src/cli/commands/service.ts'
+        return level !== null && imported > level
+      }),
+    ).toEqual([])
+  })
+
+  test('no two folders import each other, and there is no longer circle of folders, types included', () => {
+    const folders = new Map<string, Set<string>>()
+    for (const { path, imports } of sources)
+      for (const { path: to } of imports) {
+        const [from, imported] = [folderOf(path), folderOf(to)]
+        if (groupOf(path) === null || groupOf(to) === null || from === imported) continue
+        folders.set(from, (folders.get(from) ?? new Set()).add(imported))
+      }
+    expect(folders.size).toBeGreaterThan(40)
+    expect(circlesOf([...folders.keys()], (folder) => folders.get(folder) ?? [])).toEqual([])
+  })
+
   test('no import cycle at run time', () => {
     expect(findCycles(({ typesOnly }) => !typesOnly)).toEqual([])
   })
@@ -415,29 +445,41 @@ function withoutStrings(text: string): string {
   return text.replaceAll(/'(?:[^'\\\n]|\\.)*'/g, "''")
 }
 
-/** Strongly connected components with more than one file (Tarjan), each as its sorted paths. `counts` selects the imports. */
+/** Circles of files, each as its sorted paths. `counts` selects the imports. */
 function findCycles(counts: (one: Source['imports'][number]) => boolean): readonly (readonly string[])[] {
+  return circlesOf(
+    sources.map(({ path }) => path),
+    (path) =>
+      (byPath.get(path)?.imports ?? [])
+        .filter((one) => counts(one) && byPath.has(one.path))
+        .map((one) => one.path),
+  )
+}
+
+/** Strongly connected components with more than one member (Tarjan), each sorted. */
+function circlesOf(
+  all: readonly string[],
+  importsOf: (name: string) => Iterable<string>,
+): readonly (readonly string[])[] {
   const state = {
     next: 0,
     index: new Map<string, number>(),
     low: new Map<string, number>(),
     stack: [] as string[],
   }
-  const cycles: string[][] = []
-  const visit = (path: string) => {
-    state.index.set(path, state.next)
-    state.low.set(path, state.next++)
-    state.stack.push(path)
-    for (const one of byPath.get(path)?.imports ?? []) {
-      const to = one.path
-      if (!counts(one) || !byPath.has(to)) continue
+  const circles: string[][] = []
+  const visit = (name: string) => {
+    state.index.set(name, state.next)
+    state.low.set(name, state.next++)
+    state.stack.push(name)
+    for (const to of importsOf(name)) {
       if (!state.index.has(to)) visit(to)
-      if (state.stack.includes(to)) state.low.set(path, Math.min(state.low.get(path)!, state.low.get(to)!))
+      if (state.stack.includes(to)) state.low.set(name, Math.min(state.low.get(name)!, state.low.get(to)!))
     }
-    if (state.low.get(path) !== state.index.get(path)) return
-    const component = state.stack.splice(state.stack.indexOf(path))
-    if (component.length > 1) cycles.push(component.sort())
+    if (state.low.get(name) !== state.index.get(name)) return
+    const component = state.stack.splice(state.stack.indexOf(name))
+    if (component.length > 1) circles.push(component.sort())
   }
-  for (const { path } of sources) if (!state.index.has(path)) visit(path)
-  return cycles
+  for (const name of all) if (!state.index.has(name)) visit(name)
+  return circles
 }

@@ -261,9 +261,17 @@ export const EXCEPTIONS: readonly Exception[] = [
     reason: 'A finished join is removed once its recording is gone.',
   },
   {
+    table: 'search_passage',
+    folder: 'transcripts',
+    writes: true,
+    reason: 'With a transcript goes what searches have of it, in the same transaction.',
+  },
+  {
     table: 'recording',
     folder: 'transcripts',
-    reason: 'One search looks in transcripts and in names of recordings.',
+    writes: true,
+    reason:
+      'Owns the columns of the transcript and of the automatic summary. One search looks in transcripts and in names of recordings.',
   },
   {
     table: 'recording',
@@ -285,5 +293,9 @@ export const EXCEPTIONS: readonly Exception[] = [
     folder: 'webhooks',
     reason: 'The mail about a disabled webhook names its organization.',
   },
-  { table: 'recording_folder', folder: 'folders', reason: 'Visibility of recordings follows from folders.' },
+  ...['recording', 'recording_folder'].map((table) => ({
+    table,
+    folder: 'folders',
+    reason: 'Visibility of recordings follows from folders.',
+  })),
 ]

@@ -5,13 +5,14 @@
 import { parentPort } from 'node:worker_threads'
 import { connectionsNeeded, DEFAULT_OPTIONS } from '../src/actors/options.ts'
 import { serveThread } from '../src/actors/thread.ts'
+import { createRemoteTextWork } from '../src/analysis/analyze/text-port.ts'
 import { createContainer } from '../src/app/container.ts'
 import { createFeatures } from '../src/app/features.ts'
-import { createRemoteTextWork } from '../src/understand/analyze/text-port.ts'
+import type { Config } from '../src/kernel/config.ts'
 
 if (parentPort === null) throw new Error('this file is the entry of a thread')
 
-serveThread(parentPort, ({ config, servers, index, port }) => {
+serveThread<Config>(parentPort, ({ config, servers, index, port }) => {
   const databasePoolSize = Math.min(config.databasePoolSize, connectionsNeeded(DEFAULT_OPTIONS))
   const name = `earshot-thread-${index}`
   const textWork = port === null ? undefined : createRemoteTextWork(port)

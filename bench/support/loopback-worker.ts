@@ -5,7 +5,7 @@
 import { createRuntime } from '../../src/actors/runtime.ts'
 import { loadConfig } from '../../src/app/config.ts'
 import { createContainer } from '../../src/app/container.ts'
-import { recordingActor } from '../../src/calls/recordings/actor.ts'
+import { recordingActor } from '../../src/calls/processing/actor.ts'
 import { createFetchPublic } from '../../src/platform/net/fetch-public.ts'
 import { createOutboundPolicy } from '../../src/platform/net/outbound-url.ts'
 

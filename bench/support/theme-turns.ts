@@ -1,10 +1,10 @@
 /** Findings of made-up topics in a database, and the turns of the actor that groups them. */
 import type { LongTurn, NewMessage } from '../../src/actors/types.ts'
+import type { TextJobs, TextWork } from '../../src/analysis/analyze/text-work.ts'
 import type { Json, Sql } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
-import type { TextJobs, TextWork } from '../../src/understand/analyze/text-work.ts'
 import { themesActor } from '../../src/understand/themes/actor.ts'
 import { DIMENSIONS, SCALE } from '../../src/understand/themes/vector.rules.ts'
 

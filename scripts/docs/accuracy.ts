@@ -1,9 +1,9 @@
 /** Tables of docs/accuracy.md, out of data/insight/accuracy.json. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isShown } from '../../src/understand/analyze/gate.rules.ts'
-import type { Kind } from '../../src/understand/analyze/insight.ts'
-import type { Channel } from '../../src/understand/counts/model.ts'
+import { isShown } from '../../src/analysis/analyze/gate.rules.ts'
+import type { Kind } from '../../src/analysis/analyze/insight.ts'
+import type { Channel } from '../../src/kernel/channel.ts'
 import { MIN_POSITIVES } from '../train/calibrate.ts'
 import type { Accuracy } from '../train/report.ts'
 

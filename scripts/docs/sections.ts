@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { NOTICES, thirdPartyNotices } from '../notices/notices.ts'
 import { accuracyTables } from './accuracy.ts'
-import { importGraph } from './import-graph.ts'
+import { importTable } from './import-graph.ts'
 import { roleTable } from './roles.ts'
 import { commandTable, settingTables } from './tables.ts'
 
@@ -23,7 +23,7 @@ export async function generatedPages(root: string): Promise<readonly Page[]> {
   const sections = [
     { path: 'docs/settings.md', name: 'settings', content: settingTables() },
     { path: 'docs/commands.md', name: 'commands', content: commandTable() },
-    { path: 'docs/architecture.md', name: 'imports', content: importGraph(root) },
+    { path: 'docs/architecture.md', name: 'imports', content: importTable(root) },
     { path: 'docs/administration.md', name: 'roles', content: await roleTable() },
     { path: 'docs/accuracy.md', name: 'accuracy', content: accuracyTables(root) },
   ]

@@ -1,5 +1,5 @@
 /** Turns votes into likelihoods, and chooses from which one on a kind is found, an outcome given or a sentiment told. All by items of sources that were left out. */
-import { soberly } from '../../src/understand/analyze/builtin/analyze.ts'
+import { soberly } from '../../src/analysis/analyze/builtin/analyze.ts'
 import {
   type Calibration,
   type Classifier,
@@ -7,8 +7,8 @@ import {
   likelihood,
   outcomeOfShares,
   sentimentOf,
-} from '../../src/understand/analyze/builtin/classifier.rules.ts'
-import { type Measured, passesGate, requiredPrecision } from '../../src/understand/analyze/gate.rules.ts'
+} from '../../src/analysis/analyze/builtin/classifier.rules.ts'
+import { type Measured, passesGate, requiredPrecision } from '../../src/analysis/analyze/gate.rules.ts'
 import {
   KINDS,
   type Kind,
@@ -16,8 +16,8 @@ import {
   ratingOf,
   SENTIMENTS,
   type Sentiment,
-} from '../../src/understand/analyze/insight.ts'
-import { CHANNELS, type Channel } from '../../src/understand/counts/model.ts'
+} from '../../src/analysis/analyze/insight.ts'
+import { CHANNELS, type Channel } from '../../src/kernel/channel.ts'
 import { foldsOf, isOwn, type Unseen } from './folds.ts'
 import type { Scored } from './measure.ts'
 import { sourcesWithoutCustomers } from './public.ts'

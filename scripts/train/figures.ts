@@ -1,11 +1,11 @@
 /** The figures by which the gate decides. */
-import { createBuiltInAnalyzer } from '../../src/understand/analyze/builtin/builtin.ts'
-import { blindSet } from '../../src/understand/analyze/eval/blind-set.ts'
-import { judge as judgeWith } from '../../src/understand/analyze/eval/evaluate.ts'
-import { type Measured, passesGate, requiredPrecision } from '../../src/understand/analyze/gate.rules.ts'
-import { KINDS } from '../../src/understand/analyze/insight.ts'
-import { createTextWorkHere } from '../../src/understand/analyze/text-work.ts'
-import { CHANNELS } from '../../src/understand/counts/model.ts'
+import { createBuiltInAnalyzer } from '../../src/analysis/analyze/builtin/builtin.ts'
+import { blindSet } from '../../src/analysis/analyze/eval/blind-set.ts'
+import { judge as judgeWith } from '../../src/analysis/analyze/eval/evaluate.ts'
+import { type Measured, passesGate, requiredPrecision } from '../../src/analysis/analyze/gate.rules.ts'
+import { KINDS } from '../../src/analysis/analyze/insight.ts'
+import { createTextWorkHere } from '../../src/analysis/analyze/text-work.ts'
+import { CHANNELS } from '../../src/kernel/channel.ts'
 import { type Decided, MIN_POSITIVES } from './calibrate.ts'
 import { isOwn } from './folds.ts'
 import { sourcesWithoutCustomers } from './public.ts'
@@ -62,7 +62,7 @@ async function ofRules(): Promise<Figures> {
   return figures
 }
 
-/** The content of src/understand/analyze/figures.json, in a stable order. */
+/** The content of src/analysis/analyze/figures.json, in a stable order. */
 export async function figuresFile(decided: readonly Decided[], version: string): Promise<string> {
   const all = { ...ofClassifier(decided), ...(await ofRules()) }
   const lines = Object.entries(all)

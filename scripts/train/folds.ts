@@ -1,16 +1,16 @@
 /** Reads labelled items as the analyser does, trains on some sources, and lets the result judge the others. */
 import { createHash } from 'node:crypto'
-import { type Inputs, inputsOf, mayHave, mocks } from '../../src/understand/analyze/builtin/analyze.ts'
+import { type Inputs, inputsOf, mayHave, mocks } from '../../src/analysis/analyze/builtin/analyze.ts'
 import {
   type Classifier,
   kindVotes,
   shares,
   votesOf,
-} from '../../src/understand/analyze/builtin/classifier.rules.ts'
-import type { Piece } from '../../src/understand/analyze/builtin/pieces.rules.ts'
-import { readSubject } from '../../src/understand/analyze/builtin/reading.rules.ts'
-import type { Embed } from '../../src/understand/analyze/builtin/vectors/vectors.ts'
-import { KINDS, OUTCOMES, SENTIMENTS } from '../../src/understand/analyze/insight.ts'
+} from '../../src/analysis/analyze/builtin/classifier.rules.ts'
+import type { Piece } from '../../src/analysis/analyze/builtin/pieces.rules.ts'
+import { readSubject } from '../../src/analysis/analyze/builtin/reading.rules.ts'
+import type { Embed } from '../../src/analysis/analyze/builtin/vectors/vectors.ts'
+import { KINDS, OUTCOMES, SENTIMENTS } from '../../src/analysis/analyze/insight.ts'
 import type { Labelled } from './items.ts'
 import { trainKinds, trainOne } from './linear.ts'
 

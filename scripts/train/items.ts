@@ -1,9 +1,9 @@
 /** The labelled text that the classifier learns from: clauses and whole items of the repository, and items of public sources. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Item, parseItems } from '../../src/understand/analyze/eval/items.ts'
-import { KINDS, type Kind } from '../../src/understand/analyze/insight.ts'
-import { CHANNELS, type Channel } from '../../src/understand/counts/model.ts'
+import { type Item, parseItems } from '../../src/analysis/analyze/eval/items.ts'
+import { KINDS, type Kind } from '../../src/analysis/analyze/insight.ts'
+import { CHANNELS, type Channel } from '../../src/kernel/channel.ts'
 
 /** An item, and who wrote it: a file of the repository, or a public source. A part of the label that is not known is not learned. */
 export interface Labelled {

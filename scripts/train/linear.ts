@@ -3,19 +3,19 @@
  * (multiple-instance learning). The same input gives the same weights.
  */
 
-import { createRandom } from '../../src/platform/random.ts'
-import { mayHave } from '../../src/understand/analyze/builtin/analyze.ts'
+import { mayHave } from '../../src/analysis/analyze/builtin/analyze.ts'
 import {
   emptyLinear,
   kindVotes,
   type Linear,
   shares,
   votesOf,
-} from '../../src/understand/analyze/builtin/classifier.rules.ts'
-import type { Input } from '../../src/understand/analyze/builtin/inputs.rules.ts'
-import type { Piece } from '../../src/understand/analyze/builtin/pieces.rules.ts'
-import { KINDS } from '../../src/understand/analyze/insight.ts'
-import type { Channel } from '../../src/understand/counts/model.ts'
+} from '../../src/analysis/analyze/builtin/classifier.rules.ts'
+import type { Input } from '../../src/analysis/analyze/builtin/inputs.rules.ts'
+import type { Piece } from '../../src/analysis/analyze/builtin/pieces.rules.ts'
+import { KINDS } from '../../src/analysis/analyze/insight.ts'
+import type { Channel } from '../../src/kernel/channel.ts'
+import { createRandom } from '../../src/platform/random.ts'
 import { shuffled } from './random.ts'
 
 /** Chosen by leaving out sources. */

@@ -12,8 +12,8 @@ import {
   type Outcome,
   SENTIMENTS,
   type Sentiment,
-} from '../../src/understand/analyze/insight.ts'
-import type { Channel } from '../../src/understand/counts/model.ts'
+} from '../../src/analysis/analyze/insight.ts'
+import type { Channel } from '../../src/kernel/channel.ts'
 import type { Labelled } from './items.ts'
 
 const FOLDER = join(import.meta.dir, '../../data/insight/public')

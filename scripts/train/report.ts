@@ -1,6 +1,6 @@
 /** How right the analyser is on sources that it has not seen, as data and as lines. */
-import { toneOf } from '../../src/understand/analyze/eval/tone.ts'
-import { KINDS, SENTIMENTS, type Sentiment } from '../../src/understand/analyze/insight.ts'
+import { toneOf } from '../../src/analysis/analyze/eval/tone.ts'
+import { KINDS, SENTIMENTS, type Sentiment } from '../../src/analysis/analyze/insight.ts'
 import { type Decided, MIN_POSITIVES } from './calibrate.ts'
 import { isOwn } from './folds.ts'
 import { areaUnderCurve, averagePrecision } from './measure.ts'

@@ -4,7 +4,7 @@
     python scripts/vectors/distil.py SOURCES OUT && bun scripts/vectors/pack.ts OUT
 
 SOURCES has the files of data/insight/public/sources.json. It takes about half an hour on one core. The teacher multiplies floats, so
-another processor may round otherwise; src/understand/analyze/builtin/vectors/vectors.zst is what counts.
+another processor may round otherwise; src/analysis/analyze/builtin/vectors/vectors.zst is what counts.
 """
 import glob
 import json

@@ -1,10 +1,10 @@
 /**
- * `bun scripts/vectors/pack.ts FOLDER`: packs what `distil.py` wrote there into src/understand/analyze/builtin/vectors/vectors.zst, which the service reads.
+ * `bun scripts/vectors/pack.ts FOLDER`: packs what `distil.py` wrote there into src/analysis/analyze/builtin/vectors/vectors.zst, which the service reads.
  */
 import { join } from 'node:path'
-import { packVectors } from '../../src/understand/analyze/builtin/vectors/format.rules.ts'
+import { packVectors } from '../../src/analysis/analyze/builtin/vectors/format.rules.ts'
 
-const FILE = join(import.meta.dir, '../../src/understand/analyze/builtin/vectors/vectors.zst')
+const FILE = join(import.meta.dir, '../../src/analysis/analyze/builtin/vectors/vectors.zst')
 const LEVEL = 19
 
 const folder = process.argv[2]

@@ -1,11 +1,15 @@
 /** The messages between the main thread and a worker thread: plain data, which is cloned on the way, and a port. */
 import type { MessagePort } from 'node:worker_threads'
-import type { Config } from '../app/config.ts'
-import type { Servers } from '../app/container.ts'
+import type { Servers } from '../platform/lifecycle/servers.ts'
 
-export interface StartOrder {
+/** The part of the settings that threads follow. The entry of a thread knows the rest. */
+export interface ThreadSettings {
+  readonly workerThreads: number
+}
+
+export interface StartOrder<Settings extends ThreadSettings = ThreadSettings> {
   readonly type: 'start'
-  readonly config: Config
+  readonly config: Settings
   readonly servers: Servers
   /** 0 for the first thread of the process, which also runs the periodic tasks. */
   readonly index: number

@@ -4,13 +4,12 @@
  *
  * An unhandled error ends only this thread; the main thread starts another.
  */
-import type { Container } from '../app/container.ts'
 import { resolvesWithin } from '../platform/concurrency/timeout.ts'
 import { keepMaintaining } from './maintenance.ts'
 import type { RuntimeOptions } from './options.ts'
 import { createRunningMark } from './running.ts'
-import { createRuntime, type Runtime } from './runtime.ts'
-import type { FromThread, StartOrder, ToThread } from './thread-protocol.ts'
+import { createRuntime, type Runtime, type RuntimeDeps } from './runtime.ts'
+import type { FromThread, StartOrder, ThreadSettings, ToThread } from './thread-protocol.ts'
 import type { ActorDefinition, MaintenanceTask } from './types.ts'
 
 /** How long a stop waits for a maintenance task. A task that was told to stop ends sooner, unless its I/O hangs. */
@@ -24,7 +23,7 @@ export interface ThreadPort {
 
 /** Everything that runs in the thread. */
 export interface ThreadContents {
-  readonly container: Container
+  readonly container: Omit<RuntimeDeps, 'running'> & { close(): Promise<void> }
   readonly actors: readonly ActorDefinition[]
   readonly maintenance: readonly MaintenanceTask[]
   readonly options?: Partial<RuntimeOptions>
@@ -33,12 +32,16 @@ export interface ThreadContents {
 }
 
 /** Serves the main thread on `port` until its order to stop. */
-export function serveThread(port: ThreadPort, build: (order: StartOrder) => ThreadContents): void {
+export function serveThread<Settings extends ThreadSettings>(
+  port: ThreadPort,
+  build: (order: StartOrder<Settings>) => ThreadContents,
+): void {
   let running: Promise<Running> | null = null
   port.on('message', async (message) => {
     switch (message.type) {
       case 'start':
-        running = start(build(message), message)
+        // The main thread sends the settings of the process, which are those of the entry.
+        running = start(build(message as StartOrder<Settings>), message)
         port.postMessage({ type: 'ready', worker: (await running).runtime.worker })
         await warmUp((await running).contents)
         break

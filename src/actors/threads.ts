@@ -6,13 +6,12 @@
  * thread was running, only that message is blamed. The epochs keep this safe even if the old thread is not really gone.
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
-import type { Config } from '../app/config.ts'
-import type { Servers } from '../app/container.ts'
 import { resolvesWithin } from '../platform/concurrency/timeout.ts'
 import type { Sql } from '../platform/db/pool.ts'
+import type { Servers } from '../platform/lifecycle/servers.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { createSharedMark, type Running, readSharedMark } from './running.ts'
-import type { FromThread, ToThread } from './thread-protocol.ts'
+import type { FromThread, ThreadSettings, ToThread } from './thread-protocol.ts'
 import { endWorker, removeWorker } from './worker-statements.ts'
 
 export interface Threads {
@@ -25,7 +24,7 @@ export interface Threads {
 }
 
 export interface ThreadsDeps {
-  readonly config: Config
+  readonly config: ThreadSettings
   readonly servers: Servers
   readonly sql: Sql
   readonly log: Log

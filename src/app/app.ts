@@ -2,6 +2,7 @@
 
 import { oauthPages } from '../access/sign-in/oauth/web.ts'
 import { signInPages } from '../access/sign-in/web.ts'
+import { analyzerParts } from '../analysis/analyze/examine.ts'
 import { recorderHooks } from '../calls/meetings/hooks.ts'
 import { uploadEndpoint } from '../calls/uploads/http/endpoint.ts'
 import { consolePages } from '../console/web.ts'
@@ -23,13 +24,12 @@ import { protectedResourceMetadata } from '../tell/mcp/http/metadata.ts'
 import { EVENT_TYPES } from '../tell/webhooks/event-types.ts'
 import { webhooksPart } from '../tell/webhooks/examine.ts'
 import { unsubscribePages } from '../tell/weekly-mail/web.ts'
-import { analyzerParts } from '../understand/analyze/examine.ts'
-import type { Deps } from './container.ts'
+import type { ServiceDeps } from './container.ts'
 import { createFeatures, type Features } from './features.ts'
 
 /** The whole HTTP interface. It does not listen yet. */
 export function createApp(
-  deps: Deps,
+  deps: ServiceDeps,
   options: {
     readonly website?: WebsiteOptions
     readonly features?: Features

@@ -1,69 +1,38 @@
 /**
- * Builds the `Deps` object: everything with state or I/O that features use. The HTTP process, every worker thread and the
+ * Builds the `ServiceDeps` object: everything with state or I/O that features use. The HTTP process, every worker thread and the
  * command line each build their own and close it.
  */
 
 import { createNotifier } from '../actors/notifier.ts'
-import type { Notifier } from '../actors/types.ts'
-import type { Recorder } from '../calls/meetings/recorder.ts'
+import { createChatServer } from '../analysis/analyze/chat.ts'
+import type { AnalyzerDeps } from '../analysis/analyze/create.ts'
+import { createTextProcesses, type TextProcesses } from '../analysis/analyze/text-process.ts'
+import { createTokenBudget } from '../analysis/analyze/token-budget.ts'
+import type { RecorderDeps } from '../calls/meetings/recorder.ts'
 import { createRecorder } from '../calls/meetings/recorders/create.ts'
+import type { Config } from '../kernel/config.ts'
+import type { Deps } from '../kernel/deps.ts'
 import { ACTOR_KINDS } from '../kernel/messages/all.ts'
-import type { Clock } from '../platform/clock.ts'
 import { createRequestWork } from '../platform/concurrency/request-work.ts'
-import type { RequestWork } from '../platform/concurrency/work.ts'
 import { createDatabaseClock, type DatabaseClock } from '../platform/db/database-clock.ts'
 import { shareFairly } from '../platform/db/fair-connections.ts'
-import { connect, type Query, type Sql } from '../platform/db/pool.ts'
+import { connect } from '../platform/db/pool.ts'
 import { objectBusy } from '../platform/db/sqlstate.ts'
-import type { ErrorCatalogue } from '../platform/errors.ts'
-import { type NewId, newId } from '../platform/ids.ts'
+import { newId } from '../platform/ids.ts'
 import type { Servers } from '../platform/lifecycle/servers.ts'
 import { toOperatorServers } from '../platform/net/operator-servers.ts'
 import { createSendOutbound } from '../platform/net/outbound-request.ts'
-import { createOutboundPolicy, type OutboundPolicy } from '../platform/net/outbound-url.ts'
-import { createLog, type Log } from '../platform/observability/log.ts'
-import { createMetrics, type Metrics } from '../platform/observability/metrics.ts'
-import { openRedis, type Redis } from '../platform/redis.ts'
+import { createOutboundPolicy } from '../platform/net/outbound-url.ts'
+import { createLog } from '../platform/observability/log.ts'
+import { createMetrics } from '../platform/observability/metrics.ts'
+import { openRedis } from '../platform/redis.ts'
 import { createStorage } from '../platform/storage/create.ts'
-import type { ObjectStore } from '../platform/storage/storage.ts'
-import { type ChatServer, createChatServer } from '../understand/analyze/chat.ts'
-import { createTextProcesses, type TextProcesses } from '../understand/analyze/text-process.ts'
-import type { TextWork } from '../understand/analyze/text-work.ts'
-import { createTokenBudget, type TokenBudget } from '../understand/analyze/token-budget.ts'
-import type { Config } from './config.ts'
 import { ERRORS } from './error-catalogue.ts'
 
-export type { Servers }
+/** What the features are built over: the kernel's part, and the engines and servers that some features ask of others. */
+export interface ServiceDeps extends Deps, AnalyzerDeps, RecorderDeps {}
 
-export interface Deps {
-  readonly config: Config
-  readonly servers: Servers
-  /** In turns by organization, and by the object that a request changes. */
-  readonly sql: Sql
-  /** For reads that are shown to a caller, in turns by organization. Its connections prefer index plans and cannot write. */
-  readonly reads: Query
-  /** Listens to notifications, past a connection pooler. */
-  readonly listening: Pick<Sql, 'listen'>
-  readonly redis: Redis | null
-  readonly notifier: Notifier
-  readonly storage: ObjectStore
-  /** Which servers requests of the service may reach, if a customer or the operator names them. */
-  readonly outbound: OutboundPolicy
-  /** Joins meetings. Every request fails where none is configured. */
-  readonly recorder: Recorder
-  /** Reads and answers in words, if the operator has one. */
-  readonly modelServer: ChatServer | null
-  readonly textWork: TextWork
-  readonly tokenBudget: TokenBudget
-  readonly requestWork: RequestWork
-  readonly clock: Clock
-  readonly newId: NewId
-  readonly errors: ErrorCatalogue
-  readonly log: Log
-  readonly metrics: Metrics
-}
-
-export interface Container extends Deps {
+export interface Container extends ServiceDeps {
   readonly clock: DatabaseClock
   close(): Promise<void>
 }

@@ -3,6 +3,8 @@
 import { QUOTA_CHANGES } from '../access/quotas/backfill.ts'
 import { orphanMailboxes } from '../actors/orphan-mailboxes.ts'
 import type { MaintenanceTask } from '../actors/types.ts'
+import type { TextWork } from '../analysis/analyze/text-work.ts'
+import { INSIGHT_CHANGES } from '../analysis/findings/backfill.ts'
 import { recordingNamesChange } from '../calls/recordings/names.ts'
 import { participantTimeChange } from '../calls/recordings/participants.ts'
 import { transcriptWordsChange } from '../calls/transcripts/backfill.ts'
@@ -14,12 +16,10 @@ import { unicodeDomainsChange } from '../people/maintenance.ts'
 import { type ComputedChange, type DataChange, runDataChange } from '../platform/db/data-change.ts'
 import { deliveryActors } from '../tell/webhooks/maintenance.ts'
 import { weeklyMailActors } from '../tell/weekly-mail/service.ts'
-import type { TextWork } from '../understand/analyze/text-work.ts'
 import { COUNT_CHANGES, COVERAGE_CHANGES } from '../understand/counts/backfill.ts'
-import { INSIGHT_CHANGES } from '../understand/findings/backfill.ts'
 import { createSearchChanges } from '../understand/search/backfill.ts'
 import { themesChange, themeVectorsChange } from '../understand/themes/feed.ts'
-import type { Deps } from './container.ts'
+import type { ServiceDeps } from './container.ts'
 
 /** A feature exports its change from its store. A change stays here until every supported older version has run it. */
 const createDataChanges = (textWork: TextWork): readonly (DataChange | ComputedChange)[] => [
@@ -43,7 +43,7 @@ const createDataChanges = (textWork: TextWork): readonly (DataChange | ComputedC
 
 /** Looks every minute for a change that is not finished, and runs it. */
 export function dataChangeMaintenance(
-  { sql, newId, log, textWork }: Pick<Deps, 'sql' | 'newId' | 'log' | 'textWork'>,
+  { sql, newId, log, textWork }: Pick<ServiceDeps, 'sql' | 'newId' | 'log' | 'textWork'>,
   changes: readonly (DataChange | ComputedChange)[] = createDataChanges(textWork),
 ): readonly MaintenanceTask[] {
   const runner = newId()

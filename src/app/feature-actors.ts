@@ -3,11 +3,14 @@
 import { signInActor } from '../access/sign-in/actor.ts'
 import { invitationActor } from '../access/sign-in/invitation-actor.ts'
 import type { ActorDefinition } from '../actors/types.ts'
+import { insightActor, insightReanalysisActor } from '../analysis/findings/actor.ts'
+import { findingGateActor } from '../analysis/findings/gate.ts'
 import { meetingActor } from '../calls/meetings/actor.ts'
 import { recorderErasure } from '../calls/meetings/discard.ts'
 import { valueErasure } from '../calls/metadata/erasure.ts'
-import { recordingActor } from '../calls/recordings/actor.ts'
+import { recordingActor } from '../calls/processing/actor.ts'
 import { recordingErasure, speakerErasure } from '../calls/recordings/erasure.ts'
+import { fillTimes, nameSpeakers } from '../calls/recordings/participants.ts'
 import { transcriptionActor } from '../calls/transcribe/actor.ts'
 import { transcriptErasure } from '../calls/transcripts/erasure.ts'
 import { fileNameErasure, otherFileNameErasure } from '../calls/uploads/erasure.ts'
@@ -32,14 +35,12 @@ import { createPeople } from '../people/service.ts'
 import { webhookActors } from '../tell/webhooks/actor.ts'
 import { webhookErasure } from '../tell/webhooks/erasure.ts'
 import { weeklyMailActor } from '../tell/weekly-mail/actor.ts'
-import { insightActor, insightReanalysisActor } from '../understand/findings/actor.ts'
-import { findingGateActor } from '../understand/findings/gate.ts'
 import { passageActor } from '../understand/search/actor.ts'
 import { themesActor } from '../understand/themes/actor.ts'
-import type { Deps } from './container.ts'
+import type { ServiceDeps } from './container.ts'
 import type { Services } from './feature-services.ts'
 
-export function actorsOf(deps: Deps, services: Services): readonly ActorDefinition[] {
+export function actorsOf(deps: ServiceDeps, services: Services): readonly ActorDefinition[] {
   const { identity, applications, ingest, reading, insight, movers } = services
   return [
     sessionActor(deps),
@@ -52,7 +53,7 @@ export function actorsOf(deps: Deps, services: Services): readonly ActorDefiniti
     themesActor(deps),
     recordingActor(deps),
     transcriptionActor(deps),
-    meetingActor(deps),
+    meetingActor({ ...deps, facts: { nameSpeakers, fillTimes } }),
     ...formActors(deps),
     visitorFeedbackActor(createStoreVisitorFeedback({ ...deps, applications, ingest })),
     codingSessionActor({ ...deps, ...reading }),

@@ -2,10 +2,10 @@
 
 import { auditMaintenance } from '../access/audit/maintenance.ts'
 import { identityMaintenance } from '../access/identity/maintenance.ts'
-import { organizationMaintenance } from '../access/organizations/erasure.ts'
 import { quotaMaintenance } from '../access/quotas/maintenance.ts'
 import { signInMaintenance } from '../access/sign-in/service.ts'
 import type { MaintenanceTask } from '../actors/types.ts'
+import { reanalysisMaintenance } from '../analysis/findings/reanalysis.ts'
 import { mediaMaintenance } from '../calls/media/service.ts'
 import { meetingMaintenance } from '../calls/meetings/maintenance.ts'
 import { uploadMaintenance } from '../calls/uploads/maintenance.ts'
@@ -20,12 +20,12 @@ import { webhookMaintenance } from '../tell/webhooks/maintenance.ts'
 import { weeklyMailMaintenance } from '../tell/weekly-mail/service.ts'
 import { countMaintenance } from '../understand/counts/fold.ts'
 import { recountMaintenance } from '../understand/counts/recount.ts'
-import { reanalysisMaintenance } from '../understand/findings/reanalysis.ts'
 import { themeMaintenance } from '../understand/themes/feed.ts'
-import type { Deps } from './container.ts'
+import type { ServiceDeps } from './container.ts'
 import { dataChangeMaintenance } from './data-changes.ts'
+import { organizationMaintenance } from './organization-erasure.ts'
 
-export function maintenanceOf(deps: Deps): readonly MaintenanceTask[] {
+export function maintenanceOf(deps: ServiceDeps): readonly MaintenanceTask[] {
   return [
     ...dataChangeMaintenance(deps),
     ...identityMaintenance(deps),

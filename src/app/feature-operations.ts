@@ -1,9 +1,9 @@
 /** The operations of every feature. This is the only list of them. */
+
 import { administrationOperations } from '../access/administration/routes.ts'
 import { auditOperations } from '../access/audit/routes.ts'
 import { memberOperations } from '../access/identity/routes.ts'
 import type { Identity } from '../access/identity/service.ts'
-import { createOrganizationDeletion } from '../access/organizations/erasure.ts'
 import { organizationOperations } from '../access/organizations/routes.ts'
 import { sessionOperations } from '../access/sign-in/routes.ts'
 import { signInStatusOperation } from '../access/sign-in/status-routes.ts'
@@ -12,6 +12,7 @@ import { meetingOperations } from '../calls/meetings/routes.ts'
 import { createMeetings } from '../calls/meetings/service.ts'
 import { metadataOperations } from '../calls/metadata/routes.ts'
 import { recordingOperations } from '../calls/recordings/routes.ts'
+import { addToFolders } from '../calls/recordings/service.ts'
 import { transcriptOperations } from '../calls/transcripts/routes.ts'
 import { createTranscripts } from '../calls/transcripts/service.ts'
 import { uploadOperations } from '../calls/uploads/routes.ts'
@@ -19,6 +20,7 @@ import { createUploads } from '../calls/uploads/service.ts'
 import { applicationOperations } from '../hear/agents/applications/routes.ts'
 import { ingestOperations } from '../hear/agents/ingest/routes.ts'
 import { conversationOperations } from '../hear/agents/reads/routes.ts'
+import { verdictOperations } from '../hear/agents/reads/verdict-routes.ts'
 import { codingSessionOperations } from '../hear/coding-sessions/routes.ts'
 import { feedbackImportOperations } from '../hear/feedback/import-jobs/routes.ts'
 import { createFeedbackImports } from '../hear/feedback/import-jobs/service.ts'
@@ -46,14 +48,14 @@ import { selfOperations } from '../tell/weekly-mail/routes.ts'
 import { askOperations } from '../understand/ask/routes.ts'
 import { insightOperations } from '../understand/counts/routes.ts'
 import { timelineOperations } from '../understand/counts/timeline/routes.ts'
-import { verdictOperations } from '../understand/findings/verdict-routes.ts'
 import { searchOperations } from '../understand/search/routes.ts'
 import { themeOperations } from '../understand/themes/routes.ts'
 import { createThemes } from '../understand/themes/service.ts'
-import type { Deps } from './container.ts'
+import type { ServiceDeps } from './container.ts'
 import type { Services } from './feature-services.ts'
+import { createOrganizationDeletion } from './organization-erasure.ts'
 
-export function operationsOf(deps: Deps, services: Services): readonly Operation[] {
+export function operationsOf(deps: ServiceDeps, services: Services): readonly Operation[] {
   const {
     identity,
     applications,
@@ -94,7 +96,7 @@ export function operationsOf(deps: Deps, services: Services): readonly Operation
     ...memberOperations(members, identity, deps.config),
     ...recordingOperations(recordings, playback),
     ...meetingOperations(createMeetings({ ...deps, folders, recordings, identity })),
-    ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
+    ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver, addToFolders }), deps.config),
     ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
     ...feedbackImportOperations(createFeedbackImports({ ...deps, uploadReceiver }), deps.config),
     ...peopleOperations(directory),
@@ -116,14 +118,14 @@ export function operationsOf(deps: Deps, services: Services): readonly Operation
 }
 
 /** Authenticates the request of an open stream again. Its failures do not count against the limit of new requests. */
-function readmission({ config }: Deps, identity: Identity) {
+function readmission({ config }: ServiceDeps, identity: Identity) {
   const authenticate = createAuthenticate({ config, identity, countFailure: async () => ({}) })
   return (request: Request, operation: Pick<Operation, 'access'>) =>
     authenticate(request, operation, () => null)
 }
 
 /** The operations of the website API. */
-export function websiteOperations(deps: Deps, content: Content): readonly WebsiteOperation[] {
+export function websiteOperations(deps: ServiceDeps, content: Content): readonly WebsiteOperation[] {
   const operations = [
     ...formOperations(createWebsite(deps)),
     ...contentOperations(content),

@@ -1,9 +1,11 @@
 /**
- * Builds the services of the features over one `Deps`. A service that another one uses stands before it.
+ * Builds the services of the features over one `ServiceDeps`. A service that another one uses stands before it.
  */
 
 import { createMembers } from '../access/identity/members.ts'
 import { createIdentity } from '../access/identity/service.ts'
+import { createAnalyzer } from '../analysis/analyze/create.ts'
+import { createVerdicts } from '../analysis/findings/verdicts.ts'
 import { createFolders } from '../calls/folders/service.ts'
 import { createMetadata } from '../calls/metadata/service.ts'
 import {
@@ -17,6 +19,7 @@ import { createUploadReceiver } from '../calls/uploads/upload-receiver.ts'
 import { type Applications, createApplications } from '../hear/agents/applications/service.ts'
 import { createIngest } from '../hear/agents/ingest/service.ts'
 import { createConversations } from '../hear/agents/reads/service.ts'
+import { wakeBlockedSessions } from '../hear/agents/sessions/credits.ts'
 import { movePeopleOfSessions } from '../hear/agents/sessions/people.ts'
 import { createReadWork } from '../hear/coding-sessions/read.ts'
 import { createCodingSessions } from '../hear/coding-sessions/service.ts'
@@ -28,19 +31,17 @@ import { createPeople } from '../people/service.ts'
 import { createContent } from '../tell/content/service.ts'
 import { createEventStream } from '../tell/event-stream/service.ts'
 import { createWeeklyMails } from '../tell/weekly-mail/service.ts'
-import { createAnalyzer } from '../understand/analyze/create.ts'
 import { createAsk } from '../understand/ask/service.ts'
 import { createInsight } from '../understand/counts/service.ts'
 import { createTimeline } from '../understand/counts/timeline/service.ts'
-import { createVerdicts } from '../understand/findings/verdicts.ts'
 import { createSearch } from '../understand/search/service.ts'
-import type { Deps } from './container.ts'
+import type { ServiceDeps } from './container.ts'
 
 /** The services of the features, of which some use others. */
 export type Services = ReturnType<typeof createServices>
 
-export function createServices(deps: Deps) {
-  const identity = createIdentity(deps)
+export function createServices(deps: ServiceDeps) {
+  const identity = createIdentity({ ...deps, wakeBlocked: wakeBlockedSessions })
   const applications = createApplications({ ...deps, identity })
   const ingest = createIngest(deps, applications)
   const metadata = createMetadata(deps)

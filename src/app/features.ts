@@ -1,5 +1,5 @@
 /**
- * Builds every feature over one `Deps` and collects what they provide: operations for the HTTP interface, actors for
+ * Builds every feature over one `ServiceDeps` and collects what they provide: operations for the HTTP interface, actors for
  * worker threads, and maintenance tasks.
  */
 
@@ -22,7 +22,7 @@ import type { Content } from '../tell/content/service.ts'
 import type { EventStream } from '../tell/event-stream/service.ts'
 import { createTools, type Tools } from '../tell/mcp/service.ts'
 import type { WeeklyMails } from '../tell/weekly-mail/service.ts'
-import type { Deps } from './container.ts'
+import type { ServiceDeps } from './container.ts'
 import { actorsOf } from './feature-actors.ts'
 import { maintenanceOf } from './feature-maintenance.ts'
 import { operationsOf, websiteOperations } from './feature-operations.ts'
@@ -56,7 +56,7 @@ export interface Features {
   readonly warmUp: WarmUp
 }
 
-export function createFeatures(deps: Deps): Features {
+export function createFeatures(deps: ServiceDeps): Features {
   const services = createServices(deps)
   const {
     identity,

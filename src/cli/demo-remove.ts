@@ -1,6 +1,6 @@
 /** Removes the organization of the demo as `earshot org delete` does, and waits for the end. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { createOrganizationDeletion } from '../access/organizations/erasure.ts'
+import { createOrganizationDeletion } from '../app/organization-erasure.ts'
 import type { OwnService } from './demo-service.ts'
 import { runNow } from './demo-wait.ts'
 

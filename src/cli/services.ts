@@ -7,6 +7,7 @@ import { createIdentity, type Identity, type Organization } from '../access/iden
 import { loadConfig } from '../app/config.ts'
 import { type Container, createContainer } from '../app/container.ts'
 import { type Applications, createApplications } from '../hear/agents/applications/service.ts'
+import { wakeBlockedSessions } from '../hear/agents/sessions/credits.ts'
 import { assertMigrated } from '../platform/db/migrate.ts'
 import { openServers } from '../platform/embedded/servers.ts'
 import { AppError } from '../platform/errors.ts'
@@ -33,7 +34,7 @@ export async function withServices<T>(
     try {
       await requireSchema(container)
       await container.clock.follow()
-      const identity = createIdentity(container)
+      const identity = createIdentity({ ...container, wakeBlocked: wakeBlockedSessions })
       return await work({
         container,
         identity,

@@ -3,10 +3,10 @@
  * other clients where things are.
  */
 import { Elysia } from 'elysia'
-import type { Config } from '../app/config.ts'
 import { pathOf } from '../http/address.ts'
 import { baseUrlOf } from '../http/base-url.ts'
 import { type Representation, representation } from '../http/openapi/representation.ts'
+import type { Config } from '../kernel/config.ts'
 import { readOnly } from '../platform/net/methods.ts'
 import { consoleFiles } from './files.ts'
 import { ASSETS_PATH, CONSOLE_HEADERS, CONSOLE_PATH, consolePage } from './page.rules.ts'

@@ -5,13 +5,14 @@
  * the client's mistake until the key is revoked.
  */
 
+import type { Config } from '../kernel/config.ts'
 import type {
   Authentication,
   OrganizationPrincipal,
+  PersonPrincipal,
+  Principal,
   UserPrincipal,
-} from '../access/identity/authentication.ts'
-import type { PersonPrincipal, Principal } from '../access/identity/principal.ts'
-import type { Config } from '../app/config.ts'
+} from '../kernel/principal.ts'
 import { AppError, type ErrorCode } from '../platform/errors.ts'
 import type { Access, Operation } from './operation.ts'
 import { assertNotForged, sessionSecretOf } from './session-cookie.ts'

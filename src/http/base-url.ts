@@ -1,5 +1,5 @@
 /** Absolute URLs of this service, for its clients. */
-import type { Config } from '../app/config.ts'
+import type { Config } from '../kernel/config.ts'
 import { originOf } from './address.ts'
 
 /** The address of this service for a person at this machine, without a trailing slash. `port`: the one it listens on. */

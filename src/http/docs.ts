@@ -3,7 +3,7 @@
  * change while the service runs.
  */
 import { Elysia, type InternalRoute } from 'elysia'
-import type { Config } from '../app/config.ts'
+import type { Config } from '../kernel/config.ts'
 import type { ErrorCatalogue } from '../platform/errors.ts'
 import { readOnly } from '../platform/net/methods.ts'
 import { pathOf } from './address.ts'

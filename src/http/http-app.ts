@@ -5,7 +5,7 @@
  * disagree about unusual addresses, and Bun's is no faster (measured: 24 µs of CPU per request for both).
  */
 import { Elysia } from 'elysia'
-import type { Deps } from '../app/container.ts'
+import type { Deps } from '../kernel/deps.ts'
 import { createTurns } from '../platform/concurrency/turns.ts'
 import { AppError } from '../platform/errors.ts'
 import { completeAddress, createHostCheck, pathOf } from './address.ts'

@@ -6,7 +6,7 @@
  * to files by itself, but then the log could not show the status.
  */
 import { Elysia } from 'elysia'
-import type { Deps } from '../app/container.ts'
+import type { Deps } from '../kernel/deps.ts'
 import { AppError } from '../platform/errors.ts'
 import { methodNotAllowed, READ_METHODS } from '../platform/net/methods.ts'
 import { contentDisposition } from '../platform/storage/disposition.ts'

@@ -6,8 +6,8 @@
  * refused request costs no parsing.
  */
 import { Elysia } from 'elysia'
-import type { Read } from '../access/audit/actions.ts'
-import type { UserPrincipal } from '../access/identity/authentication.ts'
+import type { Read } from '../kernel/audit-actions.ts'
+import type { UserPrincipal } from '../kernel/principal.ts'
 import { asCaller } from '../platform/concurrency/caller.ts'
 import type { RequestWork } from '../platform/concurrency/work.ts'
 import type { ErrorCatalogue } from '../platform/errors.ts'

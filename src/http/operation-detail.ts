@@ -1,12 +1,12 @@
 /** The OpenAPI operation object of an `Operation`, used as `detail` of its Elysia route. */
 import type { TObject, TSchema } from '@sinclair/typebox'
 import type { DocumentDecoration } from 'elysia'
+import { ROLES } from '../kernel/roles.rules.ts'
 import type { ErrorCatalogue, ErrorCode } from '../platform/errors.ts'
 import { exampleOf } from './openapi/example.ts'
 import type { Access, Operation } from './operation.ts'
 import { problemStatus } from './problem.ts'
 import { isForPages } from './rest-cors.ts'
-import { ROLES } from './roles.rules.ts'
 
 const SECURITY: Record<Access, readonly Record<string, readonly string[]>[]> = {
   public: [],

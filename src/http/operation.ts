@@ -6,12 +6,12 @@
  * database.
  */
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
-import type { Read } from '../access/audit/actions.ts'
-import type { PersonPrincipal, Principal } from '../access/identity/principal.ts'
+import type { Read } from '../kernel/audit-actions.ts'
+import type { PersonPrincipal, Principal } from '../kernel/principal.ts'
+import type { Role } from '../kernel/roles.rules.ts'
 import type { Work } from '../platform/concurrency/work.ts'
 import type { ErrorCode } from '../platform/errors.ts'
 import type { BodyInput } from './parse-body.ts'
-import type { Role } from './roles.rules.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 

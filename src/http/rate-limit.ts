@@ -7,8 +7,8 @@
  * (draft-ietf-httpapi-ratelimit-headers, and the older X-RateLimit-*).
  */
 
-import type { PersonPrincipal, Principal } from '../access/identity/principal.ts'
-import type { Deps } from '../app/container.ts'
+import type { Deps } from '../kernel/deps.ts'
+import type { PersonPrincipal, Principal } from '../kernel/principal.ts'
 import { AppError } from '../platform/errors.ts'
 import { clientIp, countingKey, trustedProxies } from './client-ip.ts'
 import type { Operation } from './operation.ts'

@@ -5,7 +5,7 @@
  * pattern of the route, because ids as labels would grow without bound.
  */
 import { Elysia } from 'elysia'
-import type { Deps } from '../app/container.ts'
+import type { Deps } from '../kernel/deps.ts'
 import { pathOf } from './address.ts'
 import { REQUEST_ID_HEADER } from './request-id.ts'
 import { shownPath } from './shown-path.ts'

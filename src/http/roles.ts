@@ -1,8 +1,9 @@
 /** Refuses users whose role is too low for an operation (contract, "People who sign in"). */
+
+import { includesRole } from '../kernel/roles.rules.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Caller } from './auth.ts'
 import type { Operation } from './operation.ts'
-import { includesRole } from './roles.rules.ts'
 
 /**
  * The check comes before the look-up of any object, so that the answer says nothing about objects. Keys of organizations

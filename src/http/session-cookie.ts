@@ -5,7 +5,7 @@
  * these, but not those of another host of the same site. Therefore a request that changes something must come from a page of
  * this service (`Origin`), and must carry a token that only such a page can read.
  */
-import type { Config } from '../app/config.ts'
+import type { Config } from '../kernel/config.ts'
 import { AppError } from '../platform/errors.ts'
 import { baseUrlOf } from './base-url.ts'
 

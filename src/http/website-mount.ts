@@ -6,7 +6,7 @@
  * status. A request that reaches no operation does not count as a submission.
  */
 import { type Context, type DocumentDecoration, Elysia } from 'elysia'
-import type { Deps } from '../app/container.ts'
+import type { Deps } from '../kernel/deps.ts'
 import { asCaller } from '../platform/concurrency/caller.ts'
 import type { RequestWork } from '../platform/concurrency/work.ts'
 import { AppError } from '../platform/errors.ts'

@@ -6,7 +6,7 @@
  */
 
 import { transactionWithOutbox } from '../actors/mailbox.ts'
-import type { Deps } from '../app/container.ts'
+import type { Deps } from '../kernel/deps.ts'
 import { erasureMessages } from '../kernel/messages/erasure.ts'
 import type { Alongside } from '../platform/db/alongside.ts'
 import { withinReach } from '../platform/db/bounded-scan.ts'

@@ -7,7 +7,7 @@
 import { defineActor } from '../actors/declaration.ts'
 import { runningTurns, stillRunning } from '../actors/running-turns.ts'
 import type { ActorDefinition, LongTurn, Send } from '../actors/types.ts'
-import type { Deps } from '../app/container.ts'
+import type { Deps } from '../kernel/deps.ts'
 import { erasureMessages } from '../kernel/messages/erasure.ts'
 import { countOpen, openTransactions } from '../platform/db/open-transactions.ts'
 import type { Tx } from '../platform/db/pool.ts'

@@ -1,6 +1,6 @@
 /** Keeps people searchable whose names other features write. */
 import type { MaintenanceTask } from '../actors/types.ts'
-import type { Deps } from '../app/container.ts'
+import type { Deps } from '../kernel/deps.ts'
 import type { DataChange } from '../platform/db/data-change.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { personWords } from './search.rules.ts'

@@ -8,7 +8,7 @@
 import { defineActor } from '../actors/declaration.ts'
 import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { ActorDefinition, LongTurn } from '../actors/types.ts'
-import type { Deps } from '../app/container.ts'
+import type { Deps } from '../kernel/deps.ts'
 import { personMergeMessages } from '../kernel/messages/person-merge.ts'
 import { lockingFirst } from '../platform/concurrency/caller.ts'
 import type { Alongside } from '../platform/db/alongside.ts'

@@ -1,5 +1,8 @@
 /** The analysis of metered responses, from stored events to qualitative signals. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { AnalyzerError } from '../../src/analysis/analyze/analyzer-error.ts'
+import type { Analyzer, Subject } from '../../src/analysis/analyze/insight.ts'
+import { NO_TOKEN_LIMIT } from '../../src/analysis/analyze/token-budget.ts'
 import { loadConfig } from '../../src/app/config.ts'
 import { analysisActor } from '../../src/hear/agents/analysis/actor.ts'
 import { sessionReanalysisActor } from '../../src/hear/agents/analysis/reanalysis.ts'
@@ -7,9 +10,6 @@ import { sessionActor } from '../../src/hear/agents/sessions/actor.ts'
 import { deleteSessions } from '../../src/hear/agents/sessions/deletion.store.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { AnalyzerError } from '../../src/understand/analyze/analyzer-error.ts'
-import type { Analyzer, Subject } from '../../src/understand/analyze/insight.ts'
-import { NO_TOKEN_LIMIT } from '../../src/understand/analyze/token-budget.ts'
 import {
   assistant,
   createApplication,

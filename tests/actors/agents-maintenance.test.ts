@@ -1,6 +1,7 @@
 /** Tasks that become due by time: gap time-outs, credits that arrived, retention. Also deletion, which leaves no rows of the session. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { WakeUp } from '../../src/actors/types.ts'
+import { NO_TOKEN_LIMIT } from '../../src/analysis/analyze/token-budget.ts'
 import { loadConfig } from '../../src/app/config.ts'
 import { analysisActor } from '../../src/hear/agents/analysis/actor.ts'
 import { sessionActor } from '../../src/hear/agents/sessions/actor.ts'
@@ -9,7 +10,6 @@ import { agentMaintenance } from '../../src/hear/agents/sessions/maintenance.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
-import { NO_TOKEN_LIMIT } from '../../src/understand/analyze/token-budget.ts'
 import {
   assistant,
   createApplication,

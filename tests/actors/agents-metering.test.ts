@@ -1,8 +1,10 @@
 /** Metering: each visible final assistant response costs one unit, once, while the credits last. */
+
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createIdentity } from '../../src/access/identity/service.ts'
 import { loadConfig } from '../../src/app/config.ts'
 import { sessionActor } from '../../src/hear/agents/sessions/actor.ts'
+import { wakeBlockedSessions } from '../../src/hear/agents/sessions/credits.ts'
 import { deleteSessions } from '../../src/hear/agents/sessions/deletion.store.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
@@ -180,6 +182,7 @@ test('adding credits while a blocked session is deleted leaves no actor of the s
   const notifier = { name: 'postgres', notify: () => {}, close: async () => {} } as const
   const log = createLog('silent', 'test')
   const identity = createIdentity({
+    wakeBlocked: wakeBlockedSessions,
     sql,
     listening: sql,
     notifier,

@@ -1,13 +1,13 @@
 /** However events, analyses and verdicts follow one another, a conversation ends with the same findings. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import type { Analyzer, Found, Kind } from '../../src/analysis/analyze/insight.ts'
+import { NO_TOKEN_LIMIT } from '../../src/analysis/analyze/token-budget.ts'
 import { loadConfig } from '../../src/app/config.ts'
 import { analysisActor } from '../../src/hear/agents/analysis/actor.ts'
 import { sessionReanalysisActor } from '../../src/hear/agents/analysis/reanalysis.ts'
 import { sessionActor } from '../../src/hear/agents/sessions/actor.ts'
 import { newId } from '../../src/platform/ids.ts'
-import type { Analyzer, Found, Kind } from '../../src/understand/analyze/insight.ts'
-import { NO_TOKEN_LIMIT } from '../../src/understand/analyze/token-budget.ts'
 import {
   assistant,
   createApplication,

@@ -1,13 +1,13 @@
 /** A model server that is away, overloaded or gone for longer than all attempts would take. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { createChatServer } from '../../src/analysis/analyze/chat.ts'
+import { examineAnalyzer } from '../../src/analysis/analyze/examine.ts'
+import { createModelServerAnalyzer } from '../../src/analysis/analyze/model-server.ts'
+import { createTokenBudget, NO_TOKEN_LIMIT } from '../../src/analysis/analyze/token-budget.ts'
 import { loadConfig } from '../../src/app/config.ts'
 import { analysisActor } from '../../src/hear/agents/analysis/actor.ts'
 import { sessionActor } from '../../src/hear/agents/sessions/actor.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { createChatServer } from '../../src/understand/analyze/chat.ts'
-import { examineAnalyzer } from '../../src/understand/analyze/examine.ts'
-import { createModelServerAnalyzer } from '../../src/understand/analyze/model-server.ts'
-import { createTokenBudget, NO_TOKEN_LIMIT } from '../../src/understand/analyze/token-budget.ts'
 import { startWorker, type TestWorker, testDeps } from '../support/actors.ts'
 import {
   assistant,

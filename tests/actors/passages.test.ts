@@ -1,10 +1,10 @@
 /** The search does not get back what an erasure removed while its turn was under way. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { LongTurn } from '../../src/actors/types.ts'
+import type { TextWork } from '../../src/analysis/analyze/text-work.ts'
 import { refuseAnalyses } from '../../src/hear/agents/sessions/erasure.store.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
-import type { TextWork } from '../../src/understand/analyze/text-work.ts'
 import { passageActor } from '../../src/understand/search/actor.ts'
 import { openAgent, userMessage } from '../support/agents.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'

@@ -17,10 +17,10 @@ import {
   type ThreadsOptions,
 } from '../../src/actors/threads.ts'
 import type { ActorKey } from '../../src/actors/types.ts'
+import { serveTextPort } from '../../src/analysis/analyze/text-port.ts'
+import { createTextProcesses, TEXT_PROCESS } from '../../src/analysis/analyze/text-process.ts'
 import { loadConfig } from '../../src/app/config.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
-import { serveTextPort } from '../../src/understand/analyze/text-port.ts'
-import { createTextProcesses, TEXT_PROCESS } from '../../src/understand/analyze/text-process.ts'
 import { createTestDatabase, type TestDatabase, testServer } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 

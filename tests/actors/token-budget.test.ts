@@ -1,14 +1,14 @@
 /** The tokens that an organization's findings may cost at a model server, from a real server's counts to who has read a session. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import type { ActorDefinition, Notifier } from '../../src/actors/types.ts'
+import { createChatServer } from '../../src/analysis/analyze/chat.ts'
+import { analyzerVersion } from '../../src/analysis/analyze/create.ts'
+import { createTokenBudget } from '../../src/analysis/analyze/token-budget.ts'
+import { sendDue } from '../../src/analysis/findings/reanalysis.ts'
 import { loadConfig } from '../../src/app/config.ts'
 import { analysisActor } from '../../src/hear/agents/analysis/actor.ts'
 import { sessionReanalysisActor } from '../../src/hear/agents/analysis/reanalysis.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { createChatServer } from '../../src/understand/analyze/chat.ts'
-import { analyzerVersion } from '../../src/understand/analyze/create.ts'
-import { createTokenBudget } from '../../src/understand/analyze/token-budget.ts'
-import { sendDue } from '../../src/understand/findings/reanalysis.ts'
 import {
   assistant,
   createApplication,

@@ -3,11 +3,11 @@
  * anew, which would stay for ever.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { sendDue } from '../../src/analysis/findings/reanalysis.ts'
 import { wakeDueSources } from '../../src/hear/importers/sources/maintenance.ts'
 import { traceMaintenance } from '../../src/hear/otlp/maintenance.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { sendDue } from '../../src/understand/findings/reanalysis.ts'
 import { Objects } from '../support/at-once.ts'
 import { insertRecord } from '../support/findings.ts'
 import { requestOf, span, TRACES } from '../support/otlp.ts'

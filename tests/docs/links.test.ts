@@ -140,7 +140,7 @@ describe('Markdown', () => {
 
   test('docs/architecture.md has every folder of src', () => {
     const page = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
-    const groups = ['access', 'hear', 'calls', 'understand', 'tell', 'kernel']
+    const groups = ['access', 'analysis', 'hear', 'calls', 'understand', 'tell']
     const folders = ['*', `{${groups.join(',')}}/*`]
       .flatMap((glob) => [...new Bun.Glob(`src/${glob}`).scanSync({ cwd: ROOT, onlyFiles: false })])
       .filter((path) => !path.includes('.') && !groups.some((group) => path === `src/${group}`))

@@ -1,6 +1,6 @@
 /** What administrators do over REST: members and their roles, API keys, credits, messages of actors. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import type { Role } from '../../src/http/roles.rules.ts'
+import type { Role } from '../../src/kernel/roles.rules.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Client, startTestServer, type TestServer, type TestTenant } from '../support/server.ts'

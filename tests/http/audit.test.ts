@@ -1,8 +1,8 @@
 /** Who read or changed what: every change of an administrator has an entry in its transaction, reads follow in the background. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { ACTIONS } from '../../src/access/audit/actions.ts'
 import { auditMaintenance } from '../../src/access/audit/maintenance.ts'
 import { createReadLog } from '../../src/access/audit/reads.ts'
+import { ACTIONS } from '../../src/kernel/audit-actions.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { insertSession } from '../support/agents-http.ts'
 import { createCodingSession } from '../support/coding-sessions.ts'

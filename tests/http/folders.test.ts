@@ -1,6 +1,6 @@
 /** Folders and upload batches over HTTP, and which of them a caller may use. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { Viewer } from '../../src/calls/folders/service.ts'
+import type { Viewer } from '../../src/kernel/principal.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { newId } from '../../src/platform/ids.ts'

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { createApp } from '../../src/app/app.ts'
-import type { Deps } from '../../src/app/container.ts'
+import type { ServiceDeps } from '../../src/app/container.ts'
 import { eventually } from '../support/eventually.ts'
 import { createRecording, RECORDINGS } from '../support/recordings.ts'
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'
@@ -193,7 +193,7 @@ describe('playback of a recording', () => {
 })
 
 /** Another HTTP process over the same data. */
-function listening(deps: Deps) {
+function listening(deps: ServiceDeps) {
   const app = createApp(deps).listen({ hostname: '127.0.0.1', port: 0 })
   return {
     baseUrl: `http://127.0.0.1:${app.server?.port}`,

@@ -3,7 +3,7 @@
  * document declares is what docs/administration.md shows and what the service does.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { ROLES, type Role } from '../../src/http/roles.rules.ts'
+import { ROLES, type Role } from '../../src/kernel/roles.rules.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { type Credential, credentialHeaders, startTestServer, type TestServer } from '../support/server.ts'
 

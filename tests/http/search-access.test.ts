@@ -3,8 +3,8 @@
  * private folders, and another organization. What a caller may not see takes no place among the ranked matches either.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { Role } from '../../src/http/roles.rules.ts'
-import { ROLES } from '../../src/http/roles.rules.ts'
+import type { Role } from '../../src/kernel/roles.rules.ts'
+import { ROLES } from '../../src/kernel/roles.rules.ts'
 import { createSearch } from '../../src/understand/search/service.ts'
 import { QUICK } from '../support/actors.ts'
 import { openAgent, userMessage } from '../support/agents.ts'

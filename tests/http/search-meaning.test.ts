@@ -1,8 +1,8 @@
 /** Search by meaning: what it finds, for whom, in which order, and what is no longer found. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { TextWork } from '../../src/analysis/analyze/text-work.ts'
 import { createConversations } from '../../src/hear/agents/reads/service.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
-import type { TextWork } from '../../src/understand/analyze/text-work.ts'
 import { createSearchChanges } from '../../src/understand/search/backfill.ts'
 import { createSearch } from '../../src/understand/search/service.ts'
 import { QUICK } from '../support/actors.ts'

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { createApp } from '../../src/app/app.ts'
 import { loadConfig } from '../../src/app/config.ts'
-import type { Deps } from '../../src/app/container.ts'
+import type { ServiceDeps } from '../../src/app/container.ts'
 import {
   createUploadReceiver,
   Superseded,
@@ -37,7 +37,7 @@ afterAll(async () => {
 })
 
 const receiverWith = (
-  storage: Partial<Deps['storage']['incoming']> = {},
+  storage: Partial<ServiceDeps['storage']['incoming']> = {},
   limits = LIMITS,
 ): UploadReceiver => {
   const incoming = { ...server.deps.storage.incoming, ...storage }
@@ -47,7 +47,7 @@ const receiverWith = (
   return receiver
 }
 /** A process of the service of its own. */
-const serve = (deps: Deps, receiver?: UploadReceiver): string => {
+const serve = (deps: ServiceDeps, receiver?: UploadReceiver): string => {
   const features =
     receiver === undefined ? {} : { features: { ...server.features, uploadReceiver: receiver } }
   const app = createApp(deps, features).listen({ hostname: '127.0.0.1', port: 0 })

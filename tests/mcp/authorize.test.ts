@@ -1,8 +1,8 @@
 /** Tokens of OAuth clients: issued for this resource, with the scopes that the call needs. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { UserPrincipal } from '../../src/access/identity/authentication.ts'
 import { createBodyBudget } from '../../src/http/body-budget.ts'
 import { createHttpApp } from '../../src/http/http-app.ts'
+import type { UserPrincipal } from '../../src/kernel/principal.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { assertScope, createAuthorize } from '../../src/tell/mcp/http/authorize.ts'
 import { toolEndpoint } from '../../src/tell/mcp/http/endpoint.ts'

@@ -1,5 +1,6 @@
 /** Background data changes: they resume after a crash, run in one process at a time, and disturb no other process. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { createTextWorkHere } from '../../src/analysis/analyze/text-work.ts'
 import { dataChangeMaintenance } from '../../src/app/data-changes.ts'
 import {
   type ComputedChange,
@@ -8,7 +9,6 @@ import {
 } from '../../src/platform/db/data-change.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
-import { createTextWorkHere } from '../../src/understand/analyze/text-work.ts'
 import { doubling } from '../support/data-change.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'

@@ -20,9 +20,9 @@ const NEVER_NULL_THERE = [
   ['src/tell/event-stream/log.store.ts', 'seq'], // only entries after a number
   ['src/understand/counts/digest/digest.store.ts', 'topic'], // only signals with a topic
   ['src/understand/counts/timeline/page.store.ts', 'occurredAt'], // only participants with a time
-  ['src/calls/recordings/transcript.store.ts', 'contentType'], // only media that are ready
-  ['src/calls/recordings/transcript.store.ts', 'isAudio'],
-  ['src/calls/recordings/transcript.store.ts', 'objectKey'],
+  ['src/calls/transcripts/status.store.ts', 'contentType'], // only media that are ready
+  ['src/calls/transcripts/status.store.ts', 'isAudio'],
+  ['src/calls/transcripts/status.store.ts', 'objectKey'],
   ['src/hear/agents/sessions/erasure.store.ts', 'sequence'],
 ] as const
 

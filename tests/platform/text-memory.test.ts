@@ -1,9 +1,9 @@
 /** What the text process takes of memory at most: its tables are large, and small machines end a process that takes too much. */
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import { linesOf } from '../../src/understand/analyze/lines.ts'
-import { TEXT_PROCESS } from '../../src/understand/analyze/text-process.ts'
-import type { TextJob, TextJobs } from '../../src/understand/analyze/text-work.ts'
+import { linesOf } from '../../src/analysis/analyze/lines.ts'
+import { TEXT_PROCESS } from '../../src/analysis/analyze/text-process.ts'
+import type { TextJob, TextJobs } from '../../src/analysis/analyze/text-work.ts'
 import { EARSHOT } from '../support/executable.ts'
 
 const TEXT = 'The report that I get every Monday has shown last week’s numbers since the update. '

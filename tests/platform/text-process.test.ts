@@ -3,13 +3,13 @@ import { afterEach, expect, test } from 'bun:test'
 import { getPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { MessageChannel } from 'node:worker_threads'
-import { createRemoteTextWork, serveTextPort } from '../../src/understand/analyze/text-port.ts'
+import { createRemoteTextWork, serveTextPort } from '../../src/analysis/analyze/text-port.ts'
 import {
   createTextProcesses,
   type TextProcesses,
   type TextProcessesOptions,
-} from '../../src/understand/analyze/text-process.ts'
-import type { TextWork } from '../../src/understand/analyze/text-work.ts'
+} from '../../src/analysis/analyze/text-process.ts'
+import type { TextWork } from '../../src/analysis/analyze/text-work.ts'
 import { eventually } from '../support/eventually.ts'
 
 const { signal } = new AbortController()

@@ -3,8 +3,9 @@
  * connections that are cut in the middle. Both are read in one snapshot.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { hiddenRecordings, type Viewer, visibleRecording } from '../../src/calls/folders/store.ts'
+import { hiddenRecordings, visibleRecording } from '../../src/calls/folders/store.ts'
 import { readableApplications } from '../../src/hear/agents/reads/visible.store.ts'
+import type { Viewer } from '../../src/kernel/principal.ts'
 import { runDataChange } from '../../src/platform/db/data-change.ts'
 import { connect, type Sql, type Tx } from '../../src/platform/db/pool.ts'
 import { newId } from '../../src/platform/ids.ts'

@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { TEXT_PROCESS } from '../../src/understand/analyze/text-process.ts'
+import { TEXT_PROCESS } from '../../src/analysis/analyze/text-process.ts'
 import { startChromium } from '../support/chromium.ts'
 import { eventually } from '../support/eventually.ts'
 import { executable } from '../support/executable.ts'

@@ -4,7 +4,7 @@
  */
 
 import type { Identity } from '../../src/access/identity/service.ts'
-import type { Role } from '../../src/http/roles.rules.ts'
+import type { Role } from '../../src/kernel/roles.rules.ts'
 import type { Sql } from '../../src/platform/db/pool.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { type Answer, type Credential, clientOf, startTestServer, type TestServerOptions } from './server.ts'

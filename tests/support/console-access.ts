@@ -1,5 +1,5 @@
 /** An organization in which some callers may read what others may not: who they are, and what must stay hidden. */
-import type { Role } from '../../src/http/roles.rules.ts'
+import type { Role } from '../../src/kernel/roles.rules.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { type Agent, assistantMessage, feedbackOn, openAgent, userMessage } from './agents.ts'
 import { eventually } from './eventually.ts'

@@ -1,5 +1,5 @@
 /** A text process in which some jobs hang or end the process. The first text of a job says what it does. */
-import { linesOf } from '../../src/understand/analyze/lines.ts'
+import { linesOf } from '../../src/analysis/analyze/lines.ts'
 
 for await (const line of linesOf(Bun.stdin.stream())) {
   const [text] = JSON.parse(line).input.texts

@@ -1,10 +1,13 @@
 /** An identity service on a test database. Several of them act as several processes of the service. */
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createIdentity, type Identity } from '../../src/access/identity/service.ts'
 import type { Notifier } from '../../src/actors/types.ts'
-import { type Config, loadConfig } from '../../src/app/config.ts'
+import { loadConfig } from '../../src/app/config.ts'
+import { wakeBlockedSessions } from '../../src/hear/agents/sessions/credits.ts'
+import type { Config } from '../../src/kernel/config.ts'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import { connect, type Sql } from '../../src/platform/db/pool.ts'
 import { newId } from '../../src/platform/ids.ts'
@@ -38,7 +41,16 @@ export function openIdentity(options: IdentityProcessOptions): IdentityProcess {
   return {
     config,
     sql,
-    identity: createIdentity({ sql, listening: sql, notifier: SILENT_NOTIFIER, config, clock, newId, log }),
+    identity: createIdentity({
+      wakeBlocked: wakeBlockedSessions,
+      sql,
+      listening: sql,
+      notifier: SILENT_NOTIFIER,
+      config,
+      clock,
+      newId,
+      log,
+    }),
     async close() {
       await sql.end({ timeout: 5 })
       if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })

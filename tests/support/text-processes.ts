@@ -3,8 +3,8 @@ import {
   createTextProcesses,
   TEXT_PROCESS,
   type TextProcesses,
-} from '../../src/understand/analyze/text-process.ts'
-import { TextWorkError } from '../../src/understand/analyze/text-work.ts'
+} from '../../src/analysis/analyze/text-process.ts'
+import { TextWorkError } from '../../src/analysis/analyze/text-work.ts'
 import { EARSHOT } from './executable.ts'
 
 /** They stay until the tests end, and background work has the usual priority: other tests leave no CPU to a lower one. */

@@ -1,11 +1,11 @@
 /** Helpers for tests of themes: findings in the database, and turns of the actor without a worker. */
 import { type LongTurn, type NewMessage, NO_ORGANIZATION } from '../../src/actors/types.ts'
+import type { ChatServer } from '../../src/analysis/analyze/chat.ts'
+import type { TextJobs, TextWork } from '../../src/analysis/analyze/text-work.ts'
 import type { Json, Query, Sql, Tx } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
-import type { ChatServer } from '../../src/understand/analyze/chat.ts'
-import type { TextJobs, TextWork } from '../../src/understand/analyze/text-work.ts'
 import { themesActor } from '../../src/understand/themes/actor.ts'
 import { DIMENSIONS, SCALE } from '../../src/understand/themes/vector.rules.ts'
 

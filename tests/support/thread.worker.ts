@@ -1,13 +1,15 @@
 /** A worker thread that some messages break. The thread tests pass this entry to `startThreads`. */
+
 import { parentPort } from 'node:worker_threads'
 import { serveThread } from '../../src/actors/thread.ts'
 import type { ActorDefinition } from '../../src/actors/types.ts'
 import { createContainer } from '../../src/app/container.ts'
+import type { Config } from '../../src/kernel/config.ts'
 import { QUICK, sessions } from './actors.ts'
 
 if (parentPort === null) throw new Error('this file is the entry of a thread')
 
-serveThread(parentPort, ({ config, servers, index }) => {
+serveThread<Config>(parentPort, ({ config, servers, index }) => {
   const container = createContainer(config, servers, `test-thread-${index}`)
   const actor = sessions(
     {

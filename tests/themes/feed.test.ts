@@ -1,8 +1,8 @@
 /** How findings reach the actor: the queue, what was there before themes, a text that cannot be embedded, and other languages. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Message } from '../../src/actors/types.ts'
+import type { TextJobs } from '../../src/analysis/analyze/text-work.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
-import type { TextJobs } from '../../src/understand/analyze/text-work.ts'
 import { themesChange, wakeThemes } from '../../src/understand/themes/feed.ts'
 import { DIMENSIONS } from '../../src/understand/themes/vector.rules.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'

@@ -2,12 +2,12 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { createChatServer } from '../../src/analysis/analyze/chat.ts'
 import { createFolders } from '../../src/calls/folders/service.ts'
 import { createConversations } from '../../src/hear/agents/reads/service.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
-import { createChatServer } from '../../src/understand/analyze/chat.ts'
 import { createThemes } from '../../src/understand/themes/service.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { SILENT_NOTIFIER } from '../support/identity.ts'

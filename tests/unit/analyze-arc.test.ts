@@ -1,10 +1,10 @@
 /** How a conversation ends: which words are read, and what follows from the votes. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { arcOf } from '../../src/understand/analyze/builtin/arc.rules.ts'
-import { createBuiltInAnalyzer } from '../../src/understand/analyze/builtin/builtin.ts'
-import { outcomeOfShares } from '../../src/understand/analyze/builtin/classifier.rules.ts'
-import { withoutRitual } from '../../src/understand/analyze/builtin/ritual.rules.ts'
+import { arcOf } from '../../src/analysis/analyze/builtin/arc.rules.ts'
+import { createBuiltInAnalyzer } from '../../src/analysis/analyze/builtin/builtin.ts'
+import { outcomeOfShares } from '../../src/analysis/analyze/builtin/classifier.rules.ts'
+import { withoutRitual } from '../../src/analysis/analyze/builtin/ritual.rules.ts'
 import { textWorkHere } from '../support/text-work.ts'
 
 const CUSTOMER = { own: false } as const

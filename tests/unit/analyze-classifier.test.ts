@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import accuracy from '../../data/insight/accuracy.json'
 import { corpusHash, examplesOf, judgeUnseen, train } from '../../scripts/train/folds.ts'
 import { type Labelled, ownClauses } from '../../scripts/train/items.ts'
-import { createBuiltInAnalyzer } from '../../src/understand/analyze/builtin/builtin.ts'
-import { loadClassifier } from '../../src/understand/analyze/builtin/classifier.ts'
-import { createInsightDoers } from '../../src/understand/analyze/builtin/jobs.ts'
-import { loadEmbed, packVector } from '../../src/understand/analyze/builtin/vectors/vectors.ts'
-import { packClassifier, readClassifier } from '../../src/understand/analyze/builtin/weights.rules.ts'
-import { type Insight, KINDS, type Outcome } from '../../src/understand/analyze/insight.ts'
+import { createBuiltInAnalyzer } from '../../src/analysis/analyze/builtin/builtin.ts'
+import { loadClassifier } from '../../src/analysis/analyze/builtin/classifier.ts'
+import { createInsightDoers } from '../../src/analysis/analyze/builtin/jobs.ts'
+import { loadEmbed, packVector } from '../../src/analysis/analyze/builtin/vectors/vectors.ts'
+import { packClassifier, readClassifier } from '../../src/analysis/analyze/builtin/weights.rules.ts'
+import { type Insight, KINDS, type Outcome } from '../../src/analysis/analyze/insight.ts'
 import { textWorkHere } from '../support/text-work.ts'
 
 const analyzer = createBuiltInAnalyzer(textWorkHere)
@@ -25,7 +25,7 @@ async function chat(...texts: readonly string[]): Promise<Insight> {
 
 describe('the weights', () => {
   test('are those whose accuracy is recorded', async () => {
-    const file = readFileSync(join(import.meta.dir, '../../src/understand/analyze/builtin/classifier.zst'))
+    const file = readFileSync(join(import.meta.dir, '../../src/analysis/analyze/builtin/classifier.zst'))
     expect(createHash('sha256').update(file).digest('hex')).toBe(accuracy.sha256)
     expect((await loadClassifier()).corpus).toBe(accuracy.corpus)
   })

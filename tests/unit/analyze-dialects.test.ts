@@ -4,12 +4,12 @@
  */
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { createChatServer } from '../../src/analysis/analyze/chat.ts'
+import type { Subject } from '../../src/analysis/analyze/insight.ts'
+import { createModelServerAnalyzer } from '../../src/analysis/analyze/model-server.ts'
+import { partsOf } from '../../src/analysis/analyze/parts.rules.ts'
 import { OpenAiError, postToOpenAi } from '../../src/platform/net/openai-compatible.ts'
 import { refusalOf } from '../../src/platform/net/openai-refusal.rules.ts'
-import { createChatServer } from '../../src/understand/analyze/chat.ts'
-import type { Subject } from '../../src/understand/analyze/insight.ts'
-import { createModelServerAnalyzer } from '../../src/understand/analyze/model-server.ts'
-import { partsOf } from '../../src/understand/analyze/parts.rules.ts'
 import { type ChatBody, startFakeChat } from '../support/fake-chat.ts'
 
 const chat = startFakeChat()

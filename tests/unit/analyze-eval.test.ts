@@ -3,14 +3,12 @@ import { describe, expect, test } from 'bun:test'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { UsageError } from '../../src/cli/command.ts'
-import { analyzeCommands } from '../../src/cli/commands/analyze.ts'
-import { createBuiltInAnalyzer } from '../../src/understand/analyze/builtin/builtin.ts'
-import { majority, wordList } from '../../src/understand/analyze/eval/baselines.ts'
-import { blindSet } from '../../src/understand/analyze/eval/blind-set.ts'
-import { lowerBound } from '../../src/understand/analyze/eval/bound.rules.ts'
-import { evaluationOf, judge } from '../../src/understand/analyze/eval/evaluate.ts'
-import { type Item, ItemError, parseItems } from '../../src/understand/analyze/eval/items.ts'
+import { createBuiltInAnalyzer } from '../../src/analysis/analyze/builtin/builtin.ts'
+import { majority, wordList } from '../../src/analysis/analyze/eval/baselines.ts'
+import { blindSet } from '../../src/analysis/analyze/eval/blind-set.ts'
+import { lowerBound } from '../../src/analysis/analyze/eval/bound.rules.ts'
+import { evaluationOf, judge } from '../../src/analysis/analyze/eval/evaluate.ts'
+import { type Item, ItemError, parseItems } from '../../src/analysis/analyze/eval/items.ts'
 import {
   calibrationError,
   outcomeFigures,
@@ -18,11 +16,13 @@ import {
   recallOf,
   score,
   sentimentFigures,
-} from '../../src/understand/analyze/eval/score.rules.ts'
-import figures from '../../src/understand/analyze/figures.json'
-import { isShown, passesGate, requiredPrecision } from '../../src/understand/analyze/gate.rules.ts'
-import { type Insight, KINDS, type Kind } from '../../src/understand/analyze/insight.ts'
-import { CHANNELS } from '../../src/understand/counts/model.ts'
+} from '../../src/analysis/analyze/eval/score.rules.ts'
+import figures from '../../src/analysis/analyze/figures.json'
+import { isShown, passesGate, requiredPrecision } from '../../src/analysis/analyze/gate.rules.ts'
+import { type Insight, KINDS, type Kind } from '../../src/analysis/analyze/insight.ts'
+import { UsageError } from '../../src/cli/command.ts'
+import { analyzeCommands } from '../../src/cli/commands/analyze.ts'
+import { CHANNELS } from '../../src/kernel/channel.ts'
 import { startFakeChat } from '../support/fake-chat.ts'
 import { textWorkHere } from '../support/text-work.ts'
 

@@ -1,8 +1,8 @@
 /** The rules tier of the built-in analyser: what counts as the customer's own words, and what is found in them. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { createBuiltInAnalyzer } from '../../src/understand/analyze/builtin/builtin.ts'
-import type { Insight, Said } from '../../src/understand/analyze/insight.ts'
+import { createBuiltInAnalyzer } from '../../src/analysis/analyze/builtin/builtin.ts'
+import type { Insight, Said } from '../../src/analysis/analyze/insight.ts'
 import { textWorkHere } from '../support/text-work.ts'
 
 const analyzer = createBuiltInAnalyzer(textWorkHere, 'rules')

@@ -1,12 +1,12 @@
 /** The analyser behind an OpenAI-compatible server, against a real HTTP server that speaks the protocol. */
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { AnalyzerError } from '../../src/understand/analyze/analyzer-error.ts'
-import { createChatServer } from '../../src/understand/analyze/chat.ts'
-import type { Subject } from '../../src/understand/analyze/insight.ts'
-import { createModelServerAnalyzer } from '../../src/understand/analyze/model-server.ts'
-import { partsOf } from '../../src/understand/analyze/parts.rules.ts'
-import { findQuotation } from '../../src/understand/analyze/quotation.rules.ts'
+import { AnalyzerError } from '../../src/analysis/analyze/analyzer-error.ts'
+import { createChatServer } from '../../src/analysis/analyze/chat.ts'
+import type { Subject } from '../../src/analysis/analyze/insight.ts'
+import { createModelServerAnalyzer } from '../../src/analysis/analyze/model-server.ts'
+import { partsOf } from '../../src/analysis/analyze/parts.rules.ts'
+import { findQuotation } from '../../src/analysis/analyze/quotation.rules.ts'
 
 type Handler = (request: Request, body: RequestBody) => Response | Promise<Response>
 

@@ -1,7 +1,7 @@
 /** Short, blunt texts, as people type them first: the second pass keeps what the words say. */
 import { expect, test } from 'bun:test'
-import { createBuiltInAnalyzer } from '../../src/understand/analyze/builtin/builtin.ts'
-import type { Kind } from '../../src/understand/analyze/insight.ts'
+import { createBuiltInAnalyzer } from '../../src/analysis/analyze/builtin/builtin.ts'
+import type { Kind } from '../../src/analysis/analyze/insight.ts'
 import { textWorkHere } from '../support/text-work.ts'
 
 const analyzer = createBuiltInAnalyzer(textWorkHere)

@@ -1,13 +1,13 @@
 /** Summaries: the built-in summariser, and the one behind an OpenAI-compatible server against a real HTTP server. */
 import { afterAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { AnalyzerError } from '../../src/understand/analyze/analyzer-error.ts'
-import { createChatServer } from '../../src/understand/analyze/chat.ts'
-import { createSummarizer } from '../../src/understand/analyze/create.ts'
-import { pickSentences } from '../../src/understand/analyze/sentences.ts'
-import type { Passage } from '../../src/understand/analyze/summarizer.ts'
-import { createLocalSummarizer } from '../../src/understand/analyze/summarizer-local.ts'
-import { createOpenAiSummarizer } from '../../src/understand/analyze/summarizer-openai.ts'
+import { AnalyzerError } from '../../src/analysis/analyze/analyzer-error.ts'
+import { createChatServer } from '../../src/analysis/analyze/chat.ts'
+import { createSummarizer } from '../../src/analysis/analyze/create.ts'
+import { pickSentences } from '../../src/analysis/analyze/sentences.ts'
+import type { Passage } from '../../src/analysis/analyze/summarizer.ts'
+import { createLocalSummarizer } from '../../src/analysis/analyze/summarizer-local.ts'
+import { createOpenAiSummarizer } from '../../src/analysis/analyze/summarizer-openai.ts'
 import { textWorkHere } from '../support/text-work.ts'
 
 const { signal } = new AbortController()

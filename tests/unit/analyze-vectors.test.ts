@@ -5,9 +5,9 @@ import {
   DIMENSIONS,
   packVectors,
   readVectors,
-} from '../../src/understand/analyze/builtin/vectors/format.rules.ts'
-import { createTokenizer } from '../../src/understand/analyze/builtin/vectors/tokenizer.rules.ts'
-import { loadEmbed } from '../../src/understand/analyze/builtin/vectors/vectors.ts'
+} from '../../src/analysis/analyze/builtin/vectors/format.rules.ts'
+import { createTokenizer } from '../../src/analysis/analyze/builtin/vectors/tokenizer.rules.ts'
+import { loadEmbed } from '../../src/analysis/analyze/builtin/vectors/vectors.ts'
 
 const embed = await loadEmbed()
 const likeness = (a: string, b: string) => {

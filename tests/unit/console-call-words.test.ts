@@ -1,7 +1,6 @@
 /** Why a call of the console is not there yet, in words. */
 import { expect, test } from 'bun:test'
 import type { AssetErrorCode } from '../../src/calls/assets/rules.ts'
-import { ASSET_STATUSES } from '../../src/calls/recordings/model.ts'
 import {
   MEDIA_FAILURES,
   mediaWords,
@@ -9,6 +8,7 @@ import {
   waitWords,
 } from '../../src/console/app/call/call-words.ts'
 import { createdAtOf, labelOf } from '../../src/console/app/words.ts'
+import { ASSET_STATUSES } from '../../src/kernel/asset-status.ts'
 import { newId } from '../../src/platform/ids.ts'
 
 /** The compiler compares the codes in both directions. */

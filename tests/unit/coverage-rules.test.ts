@@ -1,8 +1,8 @@
 /** What an outcome rests on, and when nothing was said. */
 import { expect, test } from 'bun:test'
-import type { Insight, Kind, Outcome } from '../../src/understand/analyze/insight.ts'
-import { basisOf, kindsThatSay } from '../../src/understand/findings/basis.rules.ts'
-import { resultOf } from '../../src/understand/findings/finding.rules.ts'
+import type { Insight, Kind, Outcome } from '../../src/analysis/analyze/insight.ts'
+import { basisOf, kindsThatSay } from '../../src/analysis/findings/basis.rules.ts'
+import { resultOf } from '../../src/analysis/findings/finding.rules.ts'
 
 const SAID = [
   { own: false, text: 'The export fails.' },

@@ -1,9 +1,9 @@
 /** The rules of the search by meaning. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { directionFromMean, nearestCells } from '../../src/understand/analyze/builtin/vectors/cells.rules.ts'
-import { loadCentroids } from '../../src/understand/analyze/builtin/vectors/cells.ts'
-import { DIMENSIONS } from '../../src/understand/analyze/builtin/vectors/format.rules.ts'
+import { directionFromMean, nearestCells } from '../../src/analysis/analyze/builtin/vectors/cells.rules.ts'
+import { loadCentroids } from '../../src/analysis/analyze/builtin/vectors/cells.ts'
+import { DIMENSIONS } from '../../src/analysis/analyze/builtin/vectors/format.rules.ts'
 import { fused, meaningText, nearOf, packIds, unpackIds } from '../../src/understand/search/meaning.rules.ts'
 
 test.each([

@@ -6,10 +6,10 @@ import {
   type OwnDeadLetter,
   type WaitingMessage,
 } from '../../actors/organization-messages.ts'
-import type { Deps } from '../../app/container.ts'
 import { noContent, type Operation, ok, operation } from '../../http/operation.ts'
 import { keyset, toPage } from '../../http/paging.ts'
 import { integerId } from '../../http/parameters.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { AppError } from '../../platform/errors.ts'
 import { recorded } from '../audit/change.ts'
 import * as model from './model.ts'

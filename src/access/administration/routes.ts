@@ -1,6 +1,7 @@
 /** Everything that administrators do with API keys, credits, actors and the state of the service. Members are in `src/access/identity`. */
-import type { Deps } from '../../app/container.ts'
+
 import type { Operation } from '../../http/operation.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import type { Identity } from '../identity/service.ts'
 import { actorOperations } from './actor-routes.ts'
 import { apiKeyOperations } from './api-key-routes.ts'

@@ -1,10 +1,10 @@
 /** Records a change in the transaction that makes it. Use cases take the result of `recorded` as their last parameter. */
 
+import { type Change, objectKindOf } from '../../kernel/audit-actions.ts'
+import type { Principal } from '../../kernel/principal.ts'
 import type { Alongside } from '../../platform/db/alongside.ts'
 import type { Json } from '../../platform/db/pool.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Principal } from '../identity/principal.ts'
-import { type Change, objectKindOf } from './actions.ts'
 import type { Author } from './author.ts'
 import { insertEntries } from './store.ts'
 

@@ -1,6 +1,6 @@
 /** Deletes old entries of the audit log. */
 import type { MaintenanceTask } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { deleteOldEntries } from './store.ts'
 
 /** Rows that one statement deletes. */

@@ -2,8 +2,8 @@
 import { Type } from '@sinclair/typebox'
 import { pageOf, pageQuery } from '../../http/paging.ts'
 import { momentParameter, uuidParameter } from '../../http/parameters.ts'
+import { ACTIONS, type Action } from '../../kernel/audit-actions.ts'
 import { moment, named, oneOf, orNull, text, uuid } from '../../platform/validation/schema.ts'
-import { ACTIONS, type Action } from './actions.ts'
 import { PRINCIPAL_KINDS } from './author.ts'
 
 const AuditAction = named(

@@ -5,10 +5,11 @@
  * the reads of that time. Beyond `MAX_PENDING` different reads, which only an unreachable database can cause, further ones are
  * lost, and a warning says how many.
  */
+
+import { objectKindOf, type Read } from '../../kernel/audit-actions.ts'
 import type { Sql } from '../../platform/db/pool.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Log } from '../../platform/observability/log.ts'
-import { objectKindOf, type Read } from './actions.ts'
 import { insertEntries } from './store.ts'
 
 const WRITE_MS = 5_000

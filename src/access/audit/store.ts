@@ -1,7 +1,8 @@
 /** SQL of the audit log. */
+
+import type { Action } from '../../kernel/audit-actions.ts'
 import { asMicroseconds, behind, type TimeSlice } from '../../platform/db/keyset.ts'
 import type { Json, Query } from '../../platform/db/pool.ts'
-import type { Action } from './actions.ts'
 import type { Author } from './author.ts'
 
 export interface NewEntry extends Author {

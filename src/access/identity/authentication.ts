@@ -2,59 +2,23 @@
  * Turns a presented credential into the principal behind it. Every look-up goes through a cache. `last_used_at` is written
  * in the background, so that the request does not wait for it.
  */
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
+import type {
+  AgentPrincipal,
+  Authentication,
+  OrganizationPrincipal,
+  PagePrincipal,
+  Refusal,
+} from '../../kernel/principal.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { createCredentialCache, type Found } from './credential-cache.ts'
 import * as credentials from './credentials.store.ts'
 import { hashKey, isKey } from './keys.ts'
 import { selectAccess } from './oauth-records.store.ts'
-import type { PersonPrincipal, Principal } from './principal.ts'
 import { findPublishableKey, touchPublishableKey } from './publishable-keys.store.ts'
 import { selectSession, touchSession } from './sessions.store.ts'
 import type { GoodToken, Tokens } from './tokens.ts'
 import { type Membership, type Memberships, selectAdmission, touchUserToken } from './user-tokens.store.ts'
-
-export type OrganizationPrincipal = Extract<Principal, { kind: 'organization' }>
-type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
-export type UserPrincipal = Extract<Principal, { kind: 'user' }>
-
-/**
- * A web page with a publishable key. It is no `Principal`, so that the compiler keeps it out of every operation: it can only send what
- * the widget sends.
- */
-export interface PagePrincipal {
-  readonly organizationId: string
-  readonly applicationId: string
-  readonly keyId: string
-  /** Origins of the pages that may use the key. */
-  readonly origins: readonly string[]
-}
-
-/** One sentence for the caller: why a token was refused. */
-interface Refusal {
-  readonly refused: string
-  /** True for a good token that is bound to an organization, where a person is asked for. */
-  readonly isBound?: boolean
-}
-
-export interface Authentication {
-  /** Null if the key is unknown or revoked. */
-  byApiKey(key: string): Promise<OrganizationPrincipal | null>
-  /** Null if the secret is unknown or revoked. */
-  byAgentSecret(secret: string): Promise<AgentPrincipal | null>
-  /** Null if the key is unknown or revoked. The caller checks the origin. */
-  byPublishableKey(key: string): Promise<PagePrincipal | null>
-  /**
-   * `wanted` is the id of the organization that the caller names. With null, the user must be a member of exactly one.
-   * @throws AppError 503 if the keys of the token issuer cannot be read
-   */
-  byToken(token: string, wanted: string | null): Promise<UserPrincipal | Refusal>
-  /** The secret of a browser session, from its cookie. `wanted` as for `byToken`. */
-  bySession(secret: string, wanted: string | null): Promise<UserPrincipal | Refusal>
-  /** Refuses tokens that are bound: to an organization, or to a resource. @throws AppError as `byToken` */
-  personByToken(token: string): Promise<PersonPrincipal | Refusal>
-  personBySession(secret: string): Promise<PersonPrincipal | Refusal>
-}
 
 export interface AuthenticationParts extends Authentication {
   /** Drops a credential from the caches of this process at once. */

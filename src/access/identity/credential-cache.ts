@@ -8,7 +8,7 @@
  * meanwhile. Refusals are never cached, so a new key works at once.
  */
 import { LRUCache } from 'lru-cache'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 
 /** The payload is the id of a revoked key or secret, or of a user whose credentials changed. */
 export const REVOKED_CHANNEL = 'earshot_credential_revoked'

@@ -1,7 +1,7 @@
 /** Use cases of credits: the quota of `agent_response_processed` units. A higher balance wakes sessions that wait for it. */
-import { transactionWithOutbox } from '../../actors/mailbox.ts'
+
+import { type Outbox, transactionWithOutbox } from '../../actors/mailbox.ts'
 import type { Notifier } from '../../actors/types.ts'
-import { wakeBlockedSessions } from '../../hear/agents/sessions/credits.ts'
 import type { Alongside } from '../../platform/db/alongside.ts'
 import type { TimeSlice } from '../../platform/db/keyset.ts'
 import type { Query, Sql } from '../../platform/db/pool.ts'
@@ -37,7 +37,9 @@ export interface Credits {
   ): Promise<void>
 }
 
-interface CreditsDeps {
+export interface CreditsDeps {
+  /** Wakes what waits for credits, in the transaction that adds them, behind the lock of the organization. */
+  readonly wakeBlocked: (tx: Query, outbox: Outbox, organizationId: string) => Promise<void>
   readonly sql: Sql
   readonly notifier: Notifier
   readonly newId: NewId
@@ -56,7 +58,7 @@ export function createCredits(deps: CreditsDeps): Credits {
     transactionWithOutbox(deps, async (tx, outbox) => {
       await lockOrganization(tx, organizationId)
       const result = await change(tx)
-      await wakeBlockedSessions(tx, outbox, organizationId)
+      await deps.wakeBlocked(tx, outbox, organizationId)
       await also?.(tx, result)
       return result.balance
     })

@@ -8,7 +8,7 @@
  */
 import { mkdir, open, readdir, readFile, rename, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { readSecretFile } from '../../platform/secrets/secret-file.ts'

@@ -1,5 +1,5 @@
 /** Whether access tokens of the issuer in `OIDC_ISSUER` can be verified, for `earshot doctor`. */
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../kernel/config.ts'
 import { oneLine } from '../../platform/lifecycle/start-error.ts'
 import { createKeySet, OIDC_ALGORITHMS } from './tokens.ts'
 

@@ -1,5 +1,5 @@
 /** SQL of invitations: what an organization offers to a person who has an account elsewhere. */
-import type { Role } from '../../http/roles.rules.ts'
+import type { Role } from '../../kernel/roles.rules.ts'
 import type { Query, Tx } from '../../platform/db/pool.ts'
 
 /** An invitation as the invited person sees it. */

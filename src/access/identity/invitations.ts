@@ -3,9 +3,9 @@
  * is asked first: by mail, and in the console. Only the operator adds people without asking them.
  */
 import { transactionWithOutbox } from '../../actors/mailbox.ts'
-import type { Deps } from '../../app/container.ts'
-import type { Role } from '../../http/roles.rules.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { invitationMessages } from '../../kernel/messages/invitation.ts'
+import type { Role } from '../../kernel/roles.rules.ts'
 import type { Alongside } from '../../platform/db/alongside.ts'
 import type { Sql, Tx } from '../../platform/db/pool.ts'
 import { transaction } from '../../platform/db/transaction.ts'

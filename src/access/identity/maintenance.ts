@@ -1,6 +1,6 @@
 /** Deletes rows of tokens, sessions and links that expired. */
 import type { MaintenanceTask } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import type { Query } from '../../platform/db/pool.ts'
 import { deleteExpiredLinks } from './links.store.ts'
 import { deleteExpiredRecords } from './oauth-records.store.ts'

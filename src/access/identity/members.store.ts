@@ -5,7 +5,7 @@
  * about one person take turns, and two about different persons lock the administrators in the same order.
  */
 
-import type { Role } from '../../http/roles.rules.ts'
+import type { Role } from '../../kernel/roles.rules.ts'
 import { asMicroseconds, fromMicroseconds, type TimeSlice } from '../../platform/db/keyset.ts'
 import type { Query, Tx } from '../../platform/db/pool.ts'
 import { REVOKED_CHANNEL } from './credential-cache.ts'

@@ -7,8 +7,8 @@
  * members see what they saw before. The user's private folders stay invisible until another member takes them over or the
  * user is added again.
  */
-import type { Deps } from '../../app/container.ts'
-import type { Role } from '../../http/roles.rules.ts'
+import type { Deps } from '../../kernel/deps.ts'
+import type { Role } from '../../kernel/roles.rules.ts'
 import type { Alongside } from '../../platform/db/alongside.ts'
 import type { TimeSlice } from '../../platform/db/keyset.ts'
 import type { Tx } from '../../platform/db/pool.ts'

@@ -2,7 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { pageOf, pageQuery } from '../../http/paging.ts'
 import { uuidParameter } from '../../http/parameters.ts'
-import { DEFAULT_ROLE, ROLES } from '../../http/roles.rules.ts'
+import { DEFAULT_ROLE, ROLES } from '../../kernel/roles.rules.ts'
 import { EMAIL_PATTERN } from '../../platform/validation/email-address.ts'
 import { MAX_NAME } from '../../platform/validation/names.ts'
 import { named, oneOf, trimmedText } from '../../platform/validation/schema.ts'

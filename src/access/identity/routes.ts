@@ -1,11 +1,11 @@
 /** Operations on members and their tokens. All need the organization's key or an administrator. */
 import { Type } from '@sinclair/typebox'
-import type { Config } from '../../app/config.ts'
 import { baseUrlOf, mailBaseUrl } from '../../http/base-url.ts'
 import { created, noContent, type Operation, ok, operation } from '../../http/operation.ts'
 import { keyset, toPage } from '../../http/paging.ts'
 import { uuidOf } from '../../http/parameters.ts'
-import { DEFAULT_ROLE } from '../../http/roles.rules.ts'
+import type { Config } from '../../kernel/config.ts'
+import { DEFAULT_ROLE } from '../../kernel/roles.rules.ts'
 import { recorded } from '../audit/change.ts'
 import type { Member as FoundMember, MemberRow, Members, Removal as Removed } from './members.ts'
 import {

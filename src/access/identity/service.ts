@@ -5,8 +5,9 @@
  * together with its organization, so another organization's object is 404.
  */
 
-import type { Deps } from '../../app/container.ts'
-import { DEFAULT_ROLE, type Role } from '../../http/roles.rules.ts'
+import type { Deps } from '../../kernel/deps.ts'
+import type { Authentication } from '../../kernel/principal.ts'
+import { DEFAULT_ROLE, type Role } from '../../kernel/roles.rules.ts'
 import { type Alongside, together } from '../../platform/db/alongside.ts'
 import type { Query } from '../../platform/db/pool.ts'
 import { errorCode } from '../../platform/db/sqlstate.ts'
@@ -18,9 +19,9 @@ import { invalid } from '../../platform/validation/json.ts'
 import { nameOf } from '../../platform/validation/names.ts'
 import { lockAccount, type NewAccount } from './accounts.ts'
 import { type ApiKeys, createApiKeys } from './api-keys.ts'
-import { type Authentication, createAuthentication } from './authentication.ts'
+import { createAuthentication } from './authentication.ts'
 import * as credentials from './credentials.store.ts'
-import { type Credits, createCredits } from './credits.ts'
+import { type Credits, type CreditsDeps, createCredits } from './credits.ts'
 import { createInvitations, type Invitations, memberExists } from './invitations.ts'
 import { createKey } from './keys.ts'
 import { findMember, insertMembership } from './members.store.ts'
@@ -35,7 +36,11 @@ export type { ApiKey, Credential } from './credentials.store.ts'
 export type { Invitation } from './invitations.ts'
 export type { ErasedOrganization, Organization, User } from './store.ts'
 
-export type IdentityDeps = Pick<Deps, 'sql' | 'listening' | 'notifier' | 'config' | 'clock' | 'newId' | 'log'>
+export type IdentityDeps = Pick<
+  Deps,
+  'sql' | 'listening' | 'notifier' | 'config' | 'clock' | 'newId' | 'log'
+> &
+  Pick<CreditsDeps, 'wakeBlocked'>
 
 interface NewUser extends NewAccount {
   /** Default: analyst. */

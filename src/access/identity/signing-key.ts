@@ -5,7 +5,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { join } from 'node:path'
 import type { JWK } from 'jose'
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../kernel/config.ts'
 import { derivedKey } from '../../platform/secrets/derived-key.ts'
 import { ensureSecretFile, readSecretFile } from '../../platform/secrets/secret-file.ts'
 

@@ -1,6 +1,6 @@
 /** SQL of organizations and users. */
 
-import type { Role } from '../../http/roles.rules.ts'
+import type { Role } from '../../kernel/roles.rules.ts'
 import type { Query, Tx } from '../../platform/db/pool.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { addressForms } from '../../platform/validation/user-address.ts'

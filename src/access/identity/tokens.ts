@@ -6,7 +6,7 @@
  * are always checked. `jose` is loaded with the first token, to keep the start short.
  */
 import type { JWTPayload } from 'jose'
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../kernel/config.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { AppError } from '../../platform/errors.ts'
 import { isExactAddress } from '../../platform/validation/user-address.ts'

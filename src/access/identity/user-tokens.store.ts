@@ -5,7 +5,7 @@
  * processes in the same transaction.
  */
 
-import type { Role } from '../../http/roles.rules.ts'
+import type { Role } from '../../kernel/roles.rules.ts'
 import { asMicroseconds, fromMicroseconds, type TimeSlice } from '../../platform/db/keyset.ts'
 import type { Query, Tx } from '../../platform/db/pool.ts'
 import { REVOKED_CHANNEL } from './credential-cache.ts'

@@ -4,7 +4,6 @@ import { type Operation, ok, operation } from '../../http/operation.ts'
 import type { Alongside } from '../../platform/db/alongside.ts'
 import { recorded } from '../audit/change.ts'
 import type { Organization as OrganizationRow } from '../identity/service.ts'
-import type { OrganizationDeletion } from './erasure.ts'
 import { DeletedOrganization, DeleteOrganization, Organization, UpdateOrganization } from './model.ts'
 
 const PATH = '/v3/rest/organization'
@@ -20,6 +19,15 @@ export interface Organizations {
     change: UpdateOrganization,
     also: Alongside<OrganizationRow>,
   ): Promise<OrganizationRow>
+}
+
+export interface OrganizationDeletion {
+  /**
+   * Refuses everything of the organization from now on, and has it erased.
+   * @param name has to be that of the organization
+   * @throws AppError 400 `organization_name_mismatch`; 404 if there is none, or it is being erased
+   */
+  begin(organizationId: string, name: string, also?: Alongside<string>): Promise<void>
 }
 
 export function organizationOperations(

@@ -1,6 +1,6 @@
 /** Tasks of the counts of use. */
 import type { MaintenanceTask } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { foldUsage } from './fold.ts'
 import { nearQuotas } from './service.ts'
 

@@ -1,6 +1,6 @@
 /** Metrics of quotas. */
 import { type Counter, Gauge } from 'prom-client'
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../kernel/config.ts'
 import type { Sql } from '../../platform/db/pool.ts'
 import { counterOf, type Metrics } from '../../platform/observability/metrics.ts'
 import { QUOTA_NAMES, WARNED_FROM } from './quota.rules.ts'

@@ -6,7 +6,7 @@
  * processes store for it within this second.
  */
 import { LRUCache } from 'lru-cache'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import type { Alongside } from '../../platform/db/alongside.ts'
 import type { Query, Sql, Tx } from '../../platform/db/pool.ts'
 import { transaction } from '../../platform/db/transaction.ts'

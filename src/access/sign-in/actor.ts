@@ -6,7 +6,7 @@
  */
 import { defineActor } from '../../actors/declaration.ts'
 import type { ActorDefinition } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { signInMessages } from '../../kernel/messages/sign-in.ts'
 import { createMailer } from '../../platform/mail/create.ts'
 import { type Mailer, sendUnlessRefused } from '../../platform/mail/mail.ts'

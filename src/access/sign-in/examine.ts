@@ -1,5 +1,5 @@
 /** Whether people can sign in with the OpenID Connect provider, for `earshot doctor`. */
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../kernel/config.ts'
 import type { SendOutbound } from '../../platform/net/outbound-request.ts'
 import { PublicFetchError } from '../../platform/net/public-error.ts'
 import type { Log } from '../../platform/observability/log.ts'

@@ -2,7 +2,7 @@
  * The link in the mail of an invitation. Who opens it reads mail at the invited address, so it accepts without a sign-in. It is good for
  * this invitation alone: not for a later one, and it signs nobody in.
  */
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../kernel/config.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { createSealedTokens } from '../../platform/secrets/sealed-token.ts'
 import { INVITATION_PATH } from './link.rules.ts'

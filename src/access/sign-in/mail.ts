@@ -1,5 +1,5 @@
 /** The mails with a sign-in link and with an invitation. */
-import type { Role } from '../../http/roles.rules.ts'
+import type { Role } from '../../kernel/roles.rules.ts'
 import type { Mail } from '../../platform/mail/mail.ts'
 import { fillHtml, fillText } from '../../platform/mail/template.ts'
 import invitationHtml from './mail/invitation.html.mustache' with { type: 'text' }

@@ -1,6 +1,6 @@
 /** Shapes of the signed-in user and of sessions in the API. */
 import { Type } from '@sinclair/typebox'
-import { ROLES } from '../../http/roles.rules.ts'
+import { ROLES } from '../../kernel/roles.rules.ts'
 import { named } from '../../platform/validation/schema.ts'
 
 const Uuid = (description: string) => Type.String({ format: 'uuid', description })

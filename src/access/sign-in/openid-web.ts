@@ -4,9 +4,9 @@
  */
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import type { Config } from '../../app/config.ts'
 import { queryOf } from '../../http/address.ts'
 import { readCookie, setCookie } from '../../http/session-cookie.ts'
+import type { Config } from '../../kernel/config.ts'
 import type { Alongside } from '../../platform/db/alongside.ts'
 import { AppError } from '../../platform/errors.ts'
 import { accountAddress, normalAddress } from '../../platform/validation/user-address.ts'

@@ -3,7 +3,7 @@
  * RFC 9207), by the library `oauth4webapi`. Every request to the provider obeys the outbound policy.
  */
 import type { AuthorizationServer, Client, ClientAuth } from 'oauth4webapi'
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../kernel/config.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { SendOutbound } from '../../platform/net/outbound-request.ts'
 import { PublicFetchError } from '../../platform/net/public-error.ts'

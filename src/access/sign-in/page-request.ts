@@ -1,12 +1,12 @@
 /** One request to the sign-in pages: its form, its session, its limits, and the answer to an error. */
 import type { Context } from 'elysia'
-import type { Deps } from '../../app/container.ts'
 import { baseUrlOf } from '../../http/base-url.ts'
 import type { BodyBudget } from '../../http/body-budget.ts'
 import { clientIp, countingKey, trustedProxies } from '../../http/client-ip.ts'
 import { createCounter } from '../../http/rate-limit.ts'
 import { readBytes } from '../../http/read-body.ts'
 import { assertNotForged, assertOwnPage, csrfTokenOf, sessionSecretOf } from '../../http/session-cookie.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { asCaller } from '../../platform/concurrency/caller.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Identity } from '../identity/service.ts'

@@ -1,8 +1,9 @@
 /** Operations on the signed-in user and on the user's own browser sessions. */
-import type { Config } from '../../app/config.ts'
+
 import { noContent, type Operation, ok, operation } from '../../http/operation.ts'
 import { uuidOf } from '../../http/parameters.ts'
 import { clearSessionCookie, csrfTokenOf, sessionSecretOf } from '../../http/session-cookie.ts'
+import type { Config } from '../../kernel/config.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Identity } from '../identity/service.ts'
 import { answered } from './invitation-audit.ts'

@@ -6,7 +6,7 @@
  */
 import { transactionWithOutbox } from '../../actors/mailbox.ts'
 import type { MaintenanceTask } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { signInMessages } from '../../kernel/messages/sign-in.ts'
 import { deleteOldRequests, insertRequest } from './store.ts'
 

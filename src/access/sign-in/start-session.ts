@@ -1,6 +1,7 @@
 /** The end of every way to sign in: a new session, never one that the browser had before. */
-import type { Deps } from '../../app/container.ts'
+
 import { sessionSecretOf, setSessionCookie } from '../../http/session-cookie.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import type { Identity } from '../identity/service.ts'
 import { SESSION_SECONDS } from '../identity/sessions.ts'
 import { redirect } from './html.ts'

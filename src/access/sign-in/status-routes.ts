@@ -1,8 +1,8 @@
 /** `/v3/rest/sign-in`: how people sign in, for administrators. Settings of the operator, so it is read-only. */
 import { Type } from '@sinclair/typebox'
-import type { Config } from '../../app/config.ts'
 import { baseUrlOf, mailBaseUrl } from '../../http/base-url.ts'
 import { type Operation, ok, operation } from '../../http/operation.ts'
+import type { Config } from '../../kernel/config.ts'
 import { SignInStatus } from './model.ts'
 
 type StatusConfig = Pick<Config, 'publicBaseUrl' | 'mail' | 'oidc' | 'openId'>

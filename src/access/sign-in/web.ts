@@ -4,11 +4,11 @@
  * A link in a mail is opened by mail scanners, too. So GET shows a page that asks, and only its form uses the link.
  */
 import { Elysia } from 'elysia'
-import type { Deps } from '../../app/container.ts'
 import { queryOf } from '../../http/address.ts'
 import { mailBaseUrl } from '../../http/base-url.ts'
 import type { BodyBudget } from '../../http/body-budget.ts'
 import { clearSessionCookie, readCookie, setCookie } from '../../http/session-cookie.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { AppError } from '../../platform/errors.ts'
 import { methodNotAllowed } from '../../platform/net/methods.ts'
 import { toOperatorServers } from '../../platform/net/operator-servers.ts'

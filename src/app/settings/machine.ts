@@ -1,4 +1,5 @@
 /** What follows the machine where no setting says otherwise: threads, processes, connections, and memory for each. */
+import type { Capacity } from '../../kernel/config.ts'
 import type { Machine } from '../../platform/lifecycle/machine.ts'
 
 const MIB = 1024 ** 2
@@ -9,22 +10,6 @@ const THREAD_BYTES = 768 * MIB
 const MAX_THREADS = 8
 /** The engine collects garbage as if the machine had an eighth of the memory, or this much. */
 const [HEAP_SHARE, LEAST_HEAP] = [8, 48 * MIB]
-
-export interface Capacity {
-  readonly workerThreads: number
-  readonly databasePoolSize: number
-  readonly bodiesMb: number
-  /** Threads for requests with long work. */
-  readonly requestThreads: number
-  /** Processes for texts. With one, background analyses share it. */
-  readonly textProcesses: number
-  /** Media that a worker thread converts at the same time. */
-  readonly mediaSlots: number
-  /** The memory from which the engine derives when to collect garbage. Null: that of the machine. */
-  readonly heapBytes: number | null
-  /** Settings of the embedded PostgreSQL. */
-  readonly postgres: 'usual' | 'small'
-}
 
 export function capacityOf({ processors, memoryBytes }: Machine): Capacity {
   if (memoryBytes >= USUAL_BYTES)

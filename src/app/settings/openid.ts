@@ -1,24 +1,9 @@
 /** Settings of OpenID Connect: who makes user tokens, and with whom people sign in. */
+import type { OpenIdConfig } from '../../kernel/config.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { asciiDomain } from '../../platform/validation/user-address.ts'
 import { ConfigError, fail, type reader } from './reader.ts'
 import { SETTINGS } from './table.ts'
-
-export interface OpenIdConfig {
-  /** The issuer that makes user tokens; null: the service itself. */
-  readonly tokens: { readonly issuer: string; readonly audience: string; readonly jwksUrl: string } | null
-  /** The provider that people sign in with; null: none. */
-  readonly signIn: {
-    readonly issuer: string
-    readonly clientId: string
-    /** null: a public client. */
-    readonly clientSecret: string | null
-    /** Whether an address counts of which the provider does not say whether it is verified. */
-    readonly trustEmail: boolean
-    /** Unknown people with a verified e-mail address in one of the domains join the organization; null: nobody does. */
-    readonly newUsers: { readonly domains: readonly string[]; readonly organizationId: string } | null
-  } | null
-}
 
 /** @throws ConfigError */
 export function openIdConfig(read: ReturnType<typeof reader>): OpenIdConfig {

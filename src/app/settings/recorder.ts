@@ -1,16 +1,8 @@
 /** The settings that say which recorder joins meetings. */
 
+import type { RecorderConfig } from '../../kernel/config.ts'
 import { ConfigError, type reader } from './reader.ts'
 import { SETTINGS } from './table.ts'
-
-export interface RecorderConfig {
-  readonly name: 'attendee' | 'vexa' | 'recall'
-  /** Without a trailing slash. */
-  readonly url: string
-  readonly apiKey: string
-  /** null: no webhook is accepted, and the recorder is only polled. */
-  readonly webhookSecret: string | null
-}
 
 /** Null: no recorder is configured. */
 export function recorderConfig(read: ReturnType<typeof reader>): RecorderConfig | null {

@@ -1,22 +1,7 @@
 /** The settings that begin with `TRANSCRIBE_`. */
+import type { TranscribeConfig } from '../../kernel/config.ts'
 import { splitCommandLine } from '../../platform/lifecycle/command-line.ts'
 import { ConfigError, type reader } from './reader.ts'
-
-/** An OpenAI-compatible server, or a program of this machine. */
-export type TranscribeConfig =
-  | {
-      readonly kind: 'server'
-      readonly url: string
-      readonly model: string
-      readonly apiKey: string | null
-    }
-  | {
-      readonly kind: 'command'
-      /** The program and its arguments. */
-      readonly command: readonly string[]
-      /** The environment of the program: that of the service without its settings. */
-      readonly environment: Readonly<Record<string, string>>
-    }
 
 /** Call it last: the environment of a command leaves out every variable that was read before. */
 export function transcribeConfig(read: ReturnType<typeof reader>): TranscribeConfig | null {

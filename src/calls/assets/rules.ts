@@ -3,7 +3,7 @@
  *
  * Every statement that changes the status takes its condition from `ASSET_EVENTS`.
  */
-import type { AssetStatus } from '../recordings/model.ts'
+import type { AssetStatus } from '../../kernel/asset-status.ts'
 
 /** Stable codes of `asset.errorCode`. */
 export type AssetErrorCode =

@@ -1,8 +1,8 @@
 /** The SQL of the asset of a recording. No other store writes the columns `recording.asset_*`. */
 import type { PendingQuery, Row } from 'postgres'
+import type { AssetStatus } from '../../kernel/asset-status.ts'
 import type { Query, Tx } from '../../platform/db/pool.ts'
 import { nameWords } from '../../platform/text/words.rules.ts'
-import type { AssetStatus } from '../recordings/model.ts'
 import type { AssetErrorCode } from './rules.ts'
 
 /** The recording that owns the asset. */

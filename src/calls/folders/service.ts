@@ -3,7 +3,9 @@
  *
  * A folder that the caller may not see answers 404, never 403.
  */
-import type { Deps } from '../../app/container.ts'
+
+import type { Deps } from '../../kernel/deps.ts'
+import type { Owner, Viewer } from '../../kernel/principal.ts'
 import { type Alongside, together } from '../../platform/db/alongside.ts'
 import type { TimeSlice } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
@@ -11,11 +13,10 @@ import { transaction } from '../../platform/db/transaction.ts'
 import { AppError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { nameOf } from '../../platform/validation/names.ts'
-import { recordingMatches } from '../recordings/visibility.ts'
 import type { CreateFolder, UploadBatch } from './model.ts'
 import * as store from './store.ts'
 
-export type { FolderRow, Viewer } from './store.ts'
+export type { FolderRow } from './store.ts'
 export type Folders = ReturnType<typeof createFolders>
 
 export type FoldersDeps = Pick<Deps, 'sql' | 'reads' | 'newId'>
@@ -24,7 +25,7 @@ export function createFolders({ sql, reads, newId }: FoldersDeps) {
   return {
     /** @throws AppError 400; 403 `user_required` if an API key asks for a private folder */
     async create(
-      viewer: store.Viewer,
+      viewer: Viewer,
       { name, shared = true }: CreateFolder,
       also?: Alongside<store.FolderRow>,
     ): Promise<store.FolderRow> {
@@ -35,13 +36,13 @@ export function createFolders({ sql, reads, newId }: FoldersDeps) {
     },
 
     /** @throws AppError 404 */
-    async get(viewer: store.Viewer, id: string): Promise<store.FolderRow> {
+    async get(viewer: Viewer, id: string): Promise<store.FolderRow> {
       return (await store.findFolder(reads, viewer, id)) ?? noFolder(id)
     },
 
     /** `readName` is called after the folder was found. @throws AppError 404; errors of `readName`; 400 */
     async rename(
-      viewer: store.Viewer,
+      viewer: Viewer,
       id: string,
       readName: () => Promise<{ readonly name: string }>,
       also?: Alongside<store.FolderRow>,
@@ -56,7 +57,7 @@ export function createFolders({ sql, reads, newId }: FoldersDeps) {
     },
 
     /** Deletes an empty folder, so that no recording becomes visible. @throws AppError 404; 409 `not_empty` */
-    remove: (viewer: store.Viewer, id: string, also?: Alongside): Promise<void> =>
+    remove: (viewer: Viewer, id: string, also?: Alongside): Promise<void> =>
       transaction(sql, async (tx) => {
         if (!(await store.lockFolder(tx, viewer, id))) noFolder(id)
         if (!(await store.deleteEmptyFolder(tx, viewer.organizationId, id))) {
@@ -67,13 +68,13 @@ export function createFolders({ sql, reads, newId }: FoldersDeps) {
       }),
 
     /** Newest first, with one row more than the limit. */
-    list: (viewer: store.Viewer, slice: TimeSlice) => store.listFolders(reads, viewer, slice),
+    list: (viewer: Viewer, slice: TimeSlice) => store.listFolders(reads, viewer, slice),
 
     /**
      * The folders that a request names, without duplicates, in their order. Their rows stay until the transaction ends.
      * @throws AppError 404 `folder_not_found` if the viewer cannot see one of them
      */
-    async resolve(tx: Query, viewer: store.Viewer, folderIds: readonly string[]): Promise<readonly string[]> {
+    async resolve(tx: Query, viewer: Viewer, folderIds: readonly string[]): Promise<readonly string[]> {
       const ids = [...new Set(folderIds.map((id) => id.toLowerCase()))]
       if (ids.length === 0) return ids
       const visible = await store.lockFolders(tx, viewer, ids.filter(isUuid))
@@ -89,23 +90,23 @@ export function createFolders({ sql, reads, newId }: FoldersDeps) {
     hiddenRecordings: store.hiddenRecordings,
 
     /** @throws AppError 404 `recording_not_found` */
-    async assertVisible(query: Query, viewer: store.Viewer, recordingId: string): Promise<void> {
-      if (await recordingMatches(query, recordingId, store.visibleRecording(query, viewer))) return
+    async assertVisible(query: Query, viewer: Viewer, recordingId: string): Promise<void> {
+      if (await store.seesRecording(query, viewer, recordingId)) return
       throw new AppError('recording_not_found', 'There is no such recording.')
     },
 
     /** Content that only one user sees, for the removal of a member. */
     privateContent: { count: store.countPrivate, handOver: store.handOver },
 
-    createBatch: ({ organizationId, userId }: store.BatchOwner): Promise<UploadBatch> =>
+    createBatch: ({ organizationId, userId }: Owner): Promise<UploadBatch> =>
       store.insertBatch(sql, { id: newId(), organizationId, userId }),
 
     /** The user's own batches, newest first. */
-    listBatches: (user: store.BatchOwner, limit: number): Promise<readonly UploadBatch[]> =>
+    listBatches: (user: Owner, limit: number): Promise<readonly UploadBatch[]> =>
       store.listBatches(reads, user, limit),
 
     /** One of the user's own batches. @throws AppError 404 `batch_not_found` */
-    async getBatch(user: store.BatchOwner, id: string): Promise<UploadBatch> {
+    async getBatch(user: Owner, id: string): Promise<UploadBatch> {
       const batch = await store.findBatch(sql, user, id)
       if (batch === undefined) throw new AppError('batch_not_found', 'There is no such upload batch.')
       return batch
@@ -113,7 +114,7 @@ export function createFolders({ sql, reads, newId }: FoldersDeps) {
   }
 }
 
-function ownerOf(viewer: store.Viewer): string {
+function ownerOf(viewer: Viewer): string {
   if (viewer.kind === 'user') return viewer.userId
   throw new AppError('user_required', 'A private folder belongs to a user: an API key alone is not enough.')
 }

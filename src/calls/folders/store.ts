@@ -4,16 +4,10 @@
  * `visibleFolder` defines who sees a folder, `visibleRecording` who sees a recording. Every statement about either uses
  * one of them.
  */
-import type { OrganizationPrincipal, UserPrincipal } from '../../access/identity/authentication.ts'
+import type { Owner, Viewer } from '../../kernel/principal.ts'
 import { asMicroseconds, behind, type TimeSlice } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
 import type { Folder, UploadBatch } from './model.ts'
-
-/** The caller who looks at folders. Neither the API key nor the role of a user matters. */
-export type Viewer = Omit<OrganizationPrincipal, 'apiKeyId'> | BatchOwner
-
-/** The user of upload batches. The role does not matter. */
-export type BatchOwner = Omit<UserPrincipal, 'role'>
 
 /** SQL condition on the folder `f`: shared folders are visible to the whole organization, private ones to their owner. */
 export const visibleFolder = (sql: Query, viewer: Viewer) => sql`
@@ -198,7 +192,7 @@ export async function insertBatch(
 }
 
 /** Newest first. */
-export function listBatches(sql: Query, user: BatchOwner, limit: number) {
+export function listBatches(sql: Query, user: Owner, limit: number) {
   return sql<UploadBatch[]>`
     select ${batchColumns(sql)}
     from upload_batch b
@@ -208,7 +202,7 @@ export function listBatches(sql: Query, user: BatchOwner, limit: number) {
     limit ${limit}`
 }
 
-export async function findBatch(sql: Query, user: BatchOwner, id: string): Promise<UploadBatch | undefined> {
+export async function findBatch(sql: Query, user: Owner, id: string): Promise<UploadBatch | undefined> {
   const [batch] = await sql<UploadBatch[]>`
     select ${batchColumns(sql)}
     from upload_batch b
@@ -216,4 +210,14 @@ export async function findBatch(sql: Query, user: BatchOwner, id: string): Promi
       and b.user_id = ${user.userId}
       and b.id = ${id}`
   return batch
+}
+
+/** Whether the recording exists and the viewer sees it. */
+export async function seesRecording(query: Query, viewer: Viewer, recordingId: string): Promise<boolean> {
+  const rows = await query`
+    select 1
+    from recording r
+    where ${visibleRecording(query, viewer)}
+      and r.id = ${recordingId}`
+  return rows.length === 1
 }

@@ -8,7 +8,7 @@
  */
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../kernel/config.ts'
 import { runTool } from './tool.ts'
 
 export interface MediaPrograms {

@@ -7,7 +7,7 @@
 
 import { isPresent, transactionWithOutbox } from '../../actors/mailbox.ts'
 import type { NewMessage } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { recordingMessages } from '../../kernel/messages/recording.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import * as assets from '../assets/service.ts'

@@ -1,11 +1,11 @@
 /** What other features use of media besides its handlers: giving up, cleaning up, and deleting a recording. */
 import type { GiveUp, MaintenanceTask } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { AssetStatus } from '../../kernel/asset-status.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { AppError } from '../../platform/errors.ts'
 import * as assets from '../assets/service.ts'
-import type { AssetStatus } from '../recordings/model.ts'
 import { hasActiveUpload } from '../uploads/processing.ts'
 import * as store from './store.ts'
 

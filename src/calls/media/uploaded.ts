@@ -12,12 +12,12 @@
 import { join } from 'node:path'
 import type { PayloadOf } from '../../actors/declaration.ts'
 import { Fenced, type GiveUp, type LongHandler, type LongTurn } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import type { recordingMessages } from '../../kernel/messages/recording.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import type { AssetErrorCode } from '../assets/rules.ts'
 import { lockAsset, moveAsset } from '../assets/service.ts'
-import { discardAutomaticTranscript, type RequestTranscription } from '../transcribe/requests.ts'
+import { discardAutomaticTranscript, type RequestTranscription } from '../transcripts/requests.ts'
 import {
   beginProcessing,
   moveUpload,

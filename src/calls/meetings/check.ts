@@ -5,7 +5,7 @@
  * bot by the id of the join, and asks again only when the first request can no longer arrive.
  */
 import type { LongTurn, Send } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { withTimeoutSignal } from '../../platform/concurrency/timeout.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import type { Seal } from '../../platform/secrets/seal.ts'
@@ -14,10 +14,11 @@ import { Busy, type CircuitBreaker, CircuitOpen } from './circuit-breaker.ts'
 import { countStatus } from './metrics.ts'
 import { apply, type CopyState, type Outcome, type Plan, planOf } from './plan.rules.ts'
 import { type JoinRequest, type Recorder, RecorderError, type Utterance } from './recorder.ts'
-import { takeEffect } from './results.ts'
+import { type MeetingFacts, takeEffect } from './results.ts'
 import * as store from './store.ts'
 
 export interface CheckDeps extends Pick<Deps, 'config' | 'metrics' | 'clock'> {
+  readonly facts: MeetingFacts
   readonly recorder: Recorder
   readonly circuitBreaker: CircuitBreaker
   readonly seal: Seal
@@ -149,7 +150,7 @@ async function requestOf({ seal, config }: CheckDeps, join: store.JoinRow): Prom
 
 /** Applies the outcome to the row as it is now: a leave or a deletion may have arrived meanwhile. */
 async function saveOutcome(
-  { config, metrics }: CheckDeps,
+  { config, metrics, facts }: CheckDeps,
   turn: LongTurn,
   tx: Tx,
   send: Send,
@@ -165,7 +166,7 @@ async function saveOutcome(
   await store.saveJoin(tx, join, next)
   if (asset !== undefined && effect !== null) {
     const utterances = outcome.kind === 'report' ? outcome.utterances : null
-    await takeEffect(tx, send, { ...join, ...next }, effect, utterances)
+    await takeEffect(facts, tx, send, { ...join, ...next }, effect, utterances)
   }
   if (next.status === join.status) return
   countStatus(metrics, join.platform, next.status, next.errorCode ?? 'none')

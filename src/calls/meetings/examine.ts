@@ -1,5 +1,5 @@
 /** Whether the recorder can be reached, for `earshot doctor`. */
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../kernel/config.ts'
 import type { SendOutbound } from '../../platform/net/outbound-request.ts'
 import { createRecorder } from './recorders/create.ts'
 import { failingForGood } from './recorders/http.ts'

@@ -5,19 +5,20 @@
  * forged, doubled or late webhook changes nothing. The address is public: the limit for a client comes first, then a small body, then
  * the signature, and only then the database.
  */
+
 import { type Context, Elysia } from 'elysia'
 import { transactionWithOutbox } from '../../actors/mailbox.ts'
-import type { Deps } from '../../app/container.ts'
 import type { BodyBudget } from '../../http/body-budget.ts'
 import { clientIp, countingKey, trustedProxies } from '../../http/client-ip.ts'
 import { createCounter } from '../../http/rate-limit.ts'
 import { readBytes } from '../../http/read-body.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { meetingMessages } from '../../kernel/messages/meeting.ts'
 import { asCaller } from '../../platform/concurrency/caller.ts'
 import { AppError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { methodNotAllowed } from '../../platform/net/methods.ts'
-import type { Nudge } from './recorder.ts'
+import type { Nudge, RecorderDeps } from './recorder.ts'
 import { findNudged } from './store.ts'
 
 const PATH = '/hooks/recorder/:name'
@@ -27,7 +28,7 @@ const MAX_BYTES = 256 * 1024
 const MAX_BOT_ID = 200
 
 export type HookDeps = Pick<
-  Deps,
+  Deps & RecorderDeps,
   'config' | 'redis' | 'clock' | 'log' | 'sql' | 'notifier' | 'recorder' | 'metrics'
 > & { readonly bodies: BodyBudget }
 

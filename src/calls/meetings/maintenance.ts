@@ -1,7 +1,7 @@
 /** Sends the checks of joins that are due, and removes joins whose recordings were deleted. */
 import { deleteActors, transactionWithOutbox } from '../../actors/mailbox.ts'
 import type { MaintenanceTask } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { meetingMessages } from '../../kernel/messages/meeting.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import * as store from './store.ts'

@@ -1,6 +1,6 @@
 /** Metrics of meeting joins: a counter of reached states, and the active joins at this moment. */
 import { Gauge } from 'prom-client'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { counterOf, type Metrics } from '../../platform/observability/metrics.ts'
 import { countActive } from './store.ts'
 

@@ -4,7 +4,7 @@
  * A plan names at most one request to the recorder. Its result is applied to the row as it is by then, so that a leave or a deletion that
  * arrived meanwhile is not lost.
  */
-import type { MeetingsConfig } from '../../app/config.ts'
+import type { MeetingsConfig } from '../../kernel/config.ts'
 import type { BotReport, RecorderError, RecorderFailure, RecorderName, Utterance } from './recorder.ts'
 import {
   after,

@@ -117,3 +117,8 @@ export class RecorderError extends Error {
     super(message, options)
   }
 }
+
+export interface RecorderDeps {
+  /** Joins meetings. Every request fails where none is configured. */
+  readonly recorder: Recorder
+}

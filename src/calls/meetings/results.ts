@@ -3,17 +3,35 @@ import type { Send } from '../../actors/types.ts'
 import { recordingMessages } from '../../kernel/messages/recording.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import { awaitFromUrl, moveAsset } from '../assets/service.ts'
-import { fillTimes, nameSpeakers } from '../recordings/participants.ts'
-import { completeByRecorder } from '../recordings/transcript.ts'
 import { toUtterances } from '../transcribe/utterances.rules.ts'
 import { writeTranscript } from '../transcripts/service.ts'
+import { completeByRecorder } from '../transcripts/status.ts'
 import type { Effect } from './plan.rules.ts'
 import type { Utterance } from './recorder.ts'
 import { sourceOf } from './source.ts'
 import type { JoinRow } from './store.ts'
 
+/** What a meeting tells about its recording, as recordings store it. */
+export interface MeetingFacts {
+  /** Makes speakers participants, by the names that the meeting shows. @param names by speaker number; null or blank: not recognised */
+  nameSpeakers(
+    tx: Tx,
+    organizationId: string,
+    recordingId: string,
+    names: readonly (string | null)[],
+  ): Promise<void>
+  /** Sets start and end where the caller has not. */
+  fillTimes(
+    tx: Tx,
+    organizationId: string,
+    recordingId: string,
+    times: { readonly startedAt: Date | null; readonly completedAt: Date | null },
+  ): Promise<void>
+}
+
 /** Runs in the transaction that ends the meeting and has locked the recording. */
 export async function takeEffect(
+  facts: MeetingFacts,
   tx: Tx,
   send: Send,
   join: JoinRow,
@@ -21,8 +39,11 @@ export async function takeEffect(
   utterances: readonly Utterance[] | null,
 ): Promise<void> {
   const { organizationId, recordingId } = join
-  await fillTimes(tx, organizationId, recordingId, { startedAt: join.joinedAt, completedAt: join.endedAt })
-  if (utterances !== null) await takeTranscript(tx, send, join, utterances)
+  await facts.fillTimes(tx, organizationId, recordingId, {
+    startedAt: join.joinedAt,
+    completedAt: join.endedAt,
+  })
+  if (utterances !== null) await takeTranscript(facts, tx, send, join, utterances)
   if (effect.kind === 'failed') await moveAsset(tx, join, 'recorderFails', effect.code)
   if (effect.kind === 'cancelled') await moveAsset(tx, join, 'recorderIsCancelled')
   if (effect.kind !== 'media') return
@@ -32,6 +53,7 @@ export async function takeEffect(
 
 /** The transcript comes before the media, which may take hours. Without one, the media is transcribed here. */
 async function takeTranscript(
+  facts: MeetingFacts,
   tx: Tx,
   send: Send,
   { organizationId, recordingId }: JoinRow,
@@ -42,6 +64,6 @@ async function takeTranscript(
   await writeTranscript(tx, organizationId, recordingId, utterances)
   const speaking = new Set(utterances.map(({ speaker }) => speaker))
   const names = speakers.map((name, speaker) => (speaking.has(speaker) ? name : null))
-  await nameSpeakers(tx, organizationId, recordingId, names)
+  await facts.nameSpeakers(tx, organizationId, recordingId, names)
   await send([recordingMessages.message(recordingId, 'transcript_completed', { organizationId })])
 }

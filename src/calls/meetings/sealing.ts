@@ -1,5 +1,5 @@
 /** Seals the links of meetings, which contain passwords and the tokens of registrants. */
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../kernel/config.ts'
 import { createSeal, type Seal } from '../../platform/secrets/seal.ts'
 
 /** The context of a sealed link is the id of its join. */

@@ -5,21 +5,20 @@
  * they arrive.
  */
 
-import type { UserPrincipal } from '../../access/identity/authentication.ts'
 import type { Organization } from '../../access/identity/service.ts'
 import { type Outbox, transactionWithOutbox } from '../../actors/mailbox.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { meetingMessages } from '../../kernel/messages/meeting.ts'
+import type { UserPrincipal, Viewer } from '../../kernel/principal.ts'
 import type { Alongside } from '../../platform/db/alongside.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import { AppError } from '../../platform/errors.ts'
 import { awaitRecorder, lockAsset, moveAsset } from '../assets/service.ts'
-import type { Folders, Viewer } from '../folders/service.ts'
-import type { Recordings } from '../recordings/service.ts'
+import type { Folders } from '../folders/service.ts'
 import { countStatus } from './metrics.ts'
 import type { JoinMeeting } from './model.ts'
 import { asLeaving } from './plan.rules.ts'
-import type { Recorder } from './recorder.ts'
+import type { Recorder, RecorderDeps } from './recorder.ts'
 import { assertSupported, draftOf, type JoinDraft } from './request.rules.ts'
 import { createLinkSeal } from './sealing.ts'
 import { isActive } from './status.rules.ts'
@@ -27,10 +26,26 @@ import * as store from './store.ts'
 
 export type Meetings = ReturnType<typeof createMeetings>
 
+/** Creates the recording of a meeting, in the transaction that stores the join. */
+export interface MeetingRecordings {
+  createForMeeting(
+    writing: { readonly tx: Tx; readonly outbox: Outbox; readonly viewer: Viewer },
+    id: string,
+    draft: {
+      readonly displayName: string | null
+      readonly folderIds: readonly string[]
+      readonly source: string
+    },
+  ): Promise<void>
+}
+
 export interface MeetingsDeps
-  extends Pick<Deps, 'sql' | 'notifier' | 'newId' | 'clock' | 'config' | 'log' | 'metrics' | 'recorder'> {
+  extends Pick<
+    Deps & RecorderDeps,
+    'sql' | 'notifier' | 'newId' | 'clock' | 'config' | 'log' | 'metrics' | 'recorder'
+  > {
   readonly folders: Folders
-  readonly recordings: Pick<Recordings, 'createForMeeting'>
+  readonly recordings: MeetingRecordings
   readonly identity: { findOrganization(id: string): Promise<Organization> }
 }
 

@@ -4,7 +4,7 @@
  * A recorder's URL is valid for minutes. So the recording stores the id of the join, and each attempt asks the recorder for a new URL.
  */
 import type { LongTurn } from '../../actors/types.ts'
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../kernel/config.ts'
 import { withTimeoutSignal } from '../../platform/concurrency/timeout.ts'
 import { MediaError } from '../media/rules.ts'
 import type { MediaSource } from '../media/source.ts'

@@ -1,5 +1,5 @@
 /** The states of a meeting, their order and their deadlines. Pure. */
-import type { MeetingsConfig } from '../../app/config.ts'
+import type { MeetingsConfig } from '../../kernel/config.ts'
 import type { RecorderFailure, RecorderName } from './recorder.ts'
 
 /** In the order in which a meeting goes through them; it may leave some out. The last two are final. */

@@ -1,6 +1,6 @@
 /** Erases a person from the metadata values of the recordings that the person took part in. */
 import { overRecordings } from '../../people/erasure.ts'
-import { keepRecordings } from '../recordings/transcript.ts'
+import { keepRecordings } from '../transcripts/status.ts'
 import { readValues, writeValues } from './erasure.store.ts'
 
 export const valueErasure = overRecordings('metadata_values', async (tx, person, ids) => {

@@ -1,9 +1,9 @@
 /** Writes a new recording with everything that belongs to it, in the caller's transaction. */
 import type { Outbox } from '../../actors/mailbox.ts'
 import { recordingMessages } from '../../kernel/messages/recording.ts'
+import type { Viewer } from '../../kernel/principal.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import { awaitFromUrl } from '../assets/service.ts'
-import type { Viewer } from '../folders/service.ts'
 import { writeColumns } from '../transcripts/service.ts'
 import { resolveParticipants } from './participants.ts'
 import { type Found, type RecordingsDeps, readBack } from './read.ts'

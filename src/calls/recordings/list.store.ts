@@ -6,6 +6,8 @@
  * visibility apply to the rows scanned, whose number is bounded (bounded-scan.ts).
  */
 
+import type { ReadSubject } from '../../analysis/findings/coverage.rules.ts'
+import type { AssetStatus } from '../../kernel/asset-status.ts'
 import {
   marginOf,
   type Place,
@@ -16,9 +18,8 @@ import {
 } from '../../platform/db/bounded-scan.ts'
 import { asMoment, behind, type Moment, type Position } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
-import type { ReadSubject } from '../../understand/findings/coverage.rules.ts'
 import type { Found } from '../transcripts/service.ts'
-import type { AssetStatus, TranscriptError, TranscriptStatus } from './model.ts'
+import type { TranscriptError, TranscriptStatus } from '../transcripts/states.ts'
 import { orderOfList } from './rules.ts'
 import type { Condition } from './store.ts'
 

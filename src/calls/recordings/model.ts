@@ -28,31 +28,6 @@ const MAX_PARTICIPANTS = 1_000
 /** The largest transcript plus room for all other members. */
 export const MAX_CREATE_BYTES = MAX_TRANSCRIPT_BYTES + 4 * 1024 * 1024
 
-export const ASSET_STATUSES = [
-  'waiting',
-  'queued',
-  'uploading',
-  'processing',
-  'completed',
-  'failed',
-  'cancelled',
-] as const
-export type AssetStatus = (typeof ASSET_STATUSES)[number]
-
-export const TRANSCRIPT_STATUSES = ['waiting', 'queued', 'processing', 'completed', 'failed'] as const
-export type TranscriptStatus = (typeof TRANSCRIPT_STATUSES)[number]
-
-/** Why a transcript has `failed`. */
-export const TRANSCRIPT_ERRORS = ['audio_unreadable', 'transcriber_refused', 'transcriber_failed'] as const
-export type TranscriptError = (typeof TRANSCRIPT_ERRORS)[number]
-
-/** What a `waiting` transcript waits for. */
-export const AWAITED = ['media', 'transcriber'] as const
-export type Awaited = (typeof AWAITED)[number]
-
-export const TRANSCRIPT_SOURCES = ['api', 'automatic'] as const
-export type TranscriptSource = (typeof TRANSCRIPT_SOURCES)[number]
-
 const DisplayName = orNull(
   trimmedText('Name of the recording.', MAX_NAME),
   `Name of the recording, stored trimmed: 1 to ${MAX_NAME} characters; null for none.`,

@@ -4,10 +4,11 @@
  * A URL grants access to one object. It expires after a time, or when the recording no longer refers to that object
  * because it was deleted or its media was replaced. URLs are not stored.
  */
-import type { Deps } from '../../app/container.ts'
+
 import { baseUrlOf } from '../../http/base-url.ts'
+import type { AssetStatus } from '../../kernel/asset-status.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { isUuid } from '../../platform/ids.ts'
-import type { AssetStatus } from './model.ts'
 import { playbackFileName } from './playback.rules.ts'
 import { isShown } from './store.ts'
 

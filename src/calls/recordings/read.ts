@@ -1,10 +1,11 @@
 /** Reads recordings with their metadata: one, or a page of a list. */
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
+import type { Viewer } from '../../kernel/principal.ts'
 import type { People } from '../../people/service.ts'
 import { assertReached, type Scanned, wholly } from '../../platform/db/bounded-scan.ts'
 import type { Query, Tx } from '../../platform/db/pool.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { Folders, Viewer } from '../folders/service.ts'
+import type { Folders } from '../folders/service.ts'
 import type { Metadata, RecordingMetadata } from '../metadata/service.ts'
 import { recordingsFound } from '../transcripts/service.ts'
 import * as lists from './list.store.ts'

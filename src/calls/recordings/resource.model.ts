@@ -1,7 +1,10 @@
 /** Response shapes of recordings: single in camelCase, in lists in snake_case (specification, "Recordings"). */
 import { type Static, Type } from '@sinclair/typebox'
+import { OUTCOMES, SENTIMENTS } from '../../analysis/analyze/insight.ts'
+import { AnalysisShape, OutcomeBasisShape } from '../../analysis/findings/coverage.model.ts'
 import { positionedPageOf, positionQuery } from '../../http/paging.ts'
 import { momentParameter } from '../../http/parameters.ts'
+import { ASSET_STATUSES } from '../../kernel/asset-status.ts'
 import {
   createdAt,
   described,
@@ -12,18 +15,10 @@ import {
   updatedAt,
   uuid,
 } from '../../platform/validation/schema.ts'
-import { OUTCOMES, SENTIMENTS } from '../../understand/analyze/insight.ts'
-import { AnalysisShape, OutcomeBasisShape } from '../../understand/findings/coverage.model.ts'
 import { Meeting } from '../meetings/model.ts'
 import { CanonicalRecord, TypedValue } from '../metadata/model.ts'
 import { MAX_SEARCH_LENGTH } from '../transcripts/search.rules.ts'
-import {
-  ASSET_STATUSES,
-  AWAITED,
-  TRANSCRIPT_ERRORS,
-  TRANSCRIPT_SOURCES,
-  TRANSCRIPT_STATUSES,
-} from './model.ts'
+import { AWAITED, TRANSCRIPT_ERRORS, TRANSCRIPT_SOURCES, TRANSCRIPT_STATUSES } from '../transcripts/states.ts'
 
 const PLAYBACK_URL = 'A temporary URL to play the media from; null if there is none.'
 const DURATION = 'Duration of the media in seconds; null if unknown.'

@@ -4,6 +4,13 @@
  * Everything that needs no database is checked here, before a transaction begins. Each finding names its path.
  */
 
+import {
+  type Analysis,
+  analysisOf,
+  type ReadSubject,
+  unreadRecording,
+} from '../../analysis/findings/coverage.rules.ts'
+import type { AssetStatus } from '../../kernel/asset-status.ts'
 import type { ErrorDetail } from '../../platform/errors.ts'
 import type { OutboundPolicy } from '../../platform/net/outbound-url.ts'
 import { DATE_TIME_EXAMPLE } from '../../platform/validation/formats.ts'
@@ -11,25 +18,11 @@ import { invalid } from '../../platform/validation/json.ts'
 import { nameOf } from '../../platform/validation/names.ts'
 import { toUtc } from '../../platform/validation/rfc3339.ts'
 import { contactAddress } from '../../platform/validation/user-address.ts'
-import {
-  type Analysis,
-  analysisOf,
-  type ReadSubject,
-  unreadRecording,
-} from '../../understand/findings/coverage.rules.ts'
 import type { RecordInput, ValueInput } from '../metadata/model.ts'
 import type { Utterance } from '../transcripts/model.ts'
 import { checkSpeakers, checkTranscript } from '../transcripts/rules.ts'
-import {
-  type AssetStatus,
-  type Awaited,
-  type CreateRecording,
-  DEFAULT_SOURCE,
-  type ParticipantInput,
-  type TranscriptError,
-  type TranscriptStatus,
-  type UpdateRecording,
-} from './model.ts'
+import type { Awaited, TranscriptError, TranscriptStatus } from '../transcripts/states.ts'
+import { type CreateRecording, DEFAULT_SOURCE, type ParticipantInput, type UpdateRecording } from './model.ts'
 
 /** Maximum number of findings reported for a request. */
 const MAX_FINDINGS = 20

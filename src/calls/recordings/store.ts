@@ -5,12 +5,13 @@
  * the same transaction are read back without it.
  */
 import type { PendingQuery, Row } from 'postgres'
+import type { Outcome, Sentiment } from '../../analysis/analyze/insight.ts'
+import type { OutcomeBasis } from '../../analysis/findings/basis.rules.ts'
+import type { ReadSubject } from '../../analysis/findings/coverage.rules.ts'
+import type { AssetStatus } from '../../kernel/asset-status.ts'
 import type { Query, Tx } from '../../platform/db/pool.ts'
 import { nameWords } from '../../platform/text/words.rules.ts'
-import type { Outcome, Sentiment } from '../../understand/analyze/insight.ts'
-import type { OutcomeBasis } from '../../understand/findings/basis.rules.ts'
-import type { ReadSubject } from '../../understand/findings/coverage.rules.ts'
-import type { AssetStatus, TranscriptError, TranscriptSource, TranscriptStatus } from './model.ts'
+import type { TranscriptError, TranscriptSource, TranscriptStatus } from '../transcripts/states.ts'
 
 /** An SQL condition for one statement. */
 export type Condition = PendingQuery<Row[]>
@@ -211,20 +212,6 @@ export function speakersOf(query: Query, organizationId: string, recordingId: st
     where p.organization_id = ${organizationId}
       and p.recording_id = ${recordingId}
     order by p.speaker`
-}
-
-/** Whether the recording meets the condition on `r`. */
-export async function recordingMatches(
-  query: Query,
-  recordingId: string,
-  condition: Condition,
-): Promise<boolean> {
-  const rows = await query`
-    select 1
-    from recording r
-    where ${condition}
-      and r.id = ${recordingId}`
-  return rows.length === 1
 }
 
 /** Locks the recording until the transaction ends. @returns false if the condition on `r` hides it */

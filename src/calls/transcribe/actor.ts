@@ -5,10 +5,11 @@
 
 import { defineActor } from '../../actors/declaration.ts'
 import type { ActorDefinition } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { AnalyzerDeps } from '../../analysis/analyze/create.ts'
+import { createSummarizer } from '../../analysis/analyze/create.ts'
+import type { Summarizer } from '../../analysis/analyze/summarizer.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { transcriptionMessages } from '../../kernel/messages/transcription.ts'
-import { createSummarizer } from '../../understand/analyze/create.ts'
-import type { Summarizer } from '../../understand/analyze/summarizer.ts'
 import { findPrograms } from '../media/programs.ts'
 import { INDEXING_ATTEMPTS, transcriptHandlers } from '../transcripts/indexing.ts'
 import { createTranscriber } from './create.ts'
@@ -16,7 +17,10 @@ import type { Transcriber } from './transcriber.ts'
 import { giveUpTranscription, TRANSCRIBE_ATTEMPTS, transcribeHandlers } from './transcription.ts'
 
 export function transcriptionActor(
-  deps: Pick<Deps, 'config' | 'storage' | 'newId' | 'clock' | 'requestWork' | 'modelServer' | 'textWork'>,
+  deps: Pick<
+    Deps & AnalyzerDeps,
+    'config' | 'storage' | 'newId' | 'clock' | 'requestWork' | 'modelServer' | 'textWork'
+  >,
   transcriber: Transcriber | null = createTranscriber(
     deps.config,
     findPrograms(deps.config),

@@ -2,7 +2,7 @@
  * A transcriber that runs a local program. The program gets a WAV file (mono, 16 kHz, 16 bits) in place of `{audio}`,
  * or as its last argument. It writes a transcript to standard output in a format that `output.rules.ts` parses.
  */
-import type { TranscribeConfig } from '../../app/config.ts'
+import type { TranscribeConfig } from '../../kernel/config.ts'
 import { ProgramError, runProgram } from '../../platform/lifecycle/program.ts'
 import { type AudioTools, extractAudioTrack } from './audio-track.ts'
 import { decodeOutput } from './output.rules.ts'

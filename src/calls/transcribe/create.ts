@@ -1,5 +1,5 @@
 /** Creates the transcriber from the settings. */
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../kernel/config.ts'
 import type { RequestWork } from '../../platform/concurrency/work.ts'
 import { createProbe } from '../media/probe.ts'
 import type { MediaPrograms } from '../media/programs.ts'

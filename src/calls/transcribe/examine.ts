@@ -1,5 +1,5 @@
 /** Describes and checks the transcription settings for an operator. */
-import type { TranscribeConfig } from '../../app/config.ts'
+import type { TranscribeConfig } from '../../kernel/config.ts'
 import { openAiRemedy, reachOpenAi } from '../../platform/net/openai-compatible.ts'
 import type { MediaPrograms } from '../media/programs.ts'
 

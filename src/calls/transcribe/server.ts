@@ -4,7 +4,7 @@
  * The server's answer is validated like any input. Neither audio nor answer appears in an error message or a log.
  */
 import { join } from 'node:path'
-import type { TranscribeConfig } from '../../app/config.ts'
+import type { TranscribeConfig } from '../../kernel/config.ts'
 import {
   type AudioTools,
   type AudioTrack,

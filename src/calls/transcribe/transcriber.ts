@@ -4,7 +4,7 @@
  * A transcriber has no side effects beyond its own I/O, ends all of it when the signal is aborted, and neither logs
  * spoken words nor includes them in errors.
  */
-import type { TranscriptError } from '../recordings/model.ts'
+import type { TranscriptError } from '../transcripts/states.ts'
 import type { Segment } from './segment.ts'
 
 /** The media of a recording, with or without video, in a local file that does not change. */

@@ -9,18 +9,18 @@
 
 import { join } from 'node:path'
 import { Fenced, failuresOf, type GiveUp, type LongHandler, type LongTurn } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { transcriptionMessages } from '../../kernel/messages/transcription.ts'
 import { withTimeoutSignal } from '../../platform/concurrency/timeout.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import { withTemporaryFolder } from '../media/temporary.ts'
+import { writeTranscript } from '../transcripts/service.ts'
 import {
   beginTranscription,
   endTranscription,
   type Transcription,
   type TranscriptionEnd,
-} from '../recordings/transcript.ts'
-import { writeTranscript } from '../transcripts/service.ts'
+} from '../transcripts/status.ts'
 import { ATTEMPTS, type Transcriber, TranscriberError, type TranscriptionResult } from './transcriber.ts'
 import { toUtterances } from './utterances.rules.ts'
 

@@ -3,13 +3,13 @@
  * rebuilds the search index and an automatic summary from the remaining text.
  */
 
+import { forgetFindings } from '../../analysis/findings/save.ts'
 import { recordingMessages } from '../../kernel/messages/recording.ts'
 import { transcriptionMessages } from '../../kernel/messages/transcription.ts'
 import type { ErasureReach } from '../../people/erasure.ts'
 import type { Json } from '../../platform/db/pool.ts'
-import { forgetFindings } from '../../understand/findings/save.ts'
-import { isTranscriptAwaited, keepTranscript, outdateSummary } from '../recordings/transcript.ts'
 import { readSpoken, writeSpoken } from './erasure.store.ts'
+import { isTranscriptAwaited, keepTranscript, outdateSummary } from './status.ts'
 
 /** Number of utterances in one step. */
 const UTTERANCES = 500

@@ -5,13 +5,13 @@
  * run repeatedly: it replaces what an earlier run left.
  */
 import type { LongHandler, LongTurn } from '../../actors/types.ts'
+import { AnalyzerError } from '../../analysis/analyze/analyzer-error.ts'
+import type { Summarizer } from '../../analysis/analyze/summarizer.ts'
+import { outdateRecording } from '../../analysis/findings/save.ts'
 import { toAnalyze } from '../../kernel/messages/insight.ts'
 import { passageMessages } from '../../kernel/messages/passage.ts'
-import { AnalyzerError } from '../../understand/analyze/analyzer-error.ts'
-import type { Summarizer } from '../../understand/analyze/summarizer.ts'
-import { outdateRecording } from '../../understand/findings/save.ts'
-import { findSummarized, saveSummary } from '../recordings/transcript.ts'
 import { indexTranscript } from './search.store.ts'
+import { findSummarized, saveSummary } from './status.ts'
 import { readUtterances } from './store.ts'
 
 /** After that it is a dead letter for an operator. */

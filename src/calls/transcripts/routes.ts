@@ -1,9 +1,9 @@
 /** The REST operation that returns the transcript of a recording as JSON, subtitles or text. */
 
-import type { OrganizationPrincipal, UserPrincipal } from '../../access/identity/authentication.ts'
 import { type Operation, ok, operation, type Reply, text } from '../../http/operation.ts'
 import { JsonText } from '../../http/page-text.ts'
 import { uuidOf } from '../../http/parameters.ts'
+import type { OrganizationPrincipal, UserPrincipal } from '../../kernel/principal.ts'
 import { AppError } from '../../platform/errors.ts'
 import { formatOf, MEDIA_TYPES, type Speaker, toFormat } from './export.rules.ts'
 import {

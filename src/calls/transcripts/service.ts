@@ -4,10 +4,9 @@
  * A transcript has no visibility of its own. The caller checks the visibility of its recording first.
  */
 
+import { forgetFindings } from '../../analysis/findings/save.ts'
 import { createFairQueue } from '../../platform/concurrency/fair-queue.ts'
 import type { Query, Tx } from '../../platform/db/pool.ts'
-import { forgetFindings } from '../../understand/findings/save.ts'
-import { forgetSpeech } from '../../understand/search/forget.ts'
 import { columnsOf, type TranscriptColumns } from './columns.rules.ts'
 import type { TranscriptType, Utterance } from './model.ts'
 import { toMonologues } from './monologue.rules.ts'
@@ -98,7 +97,6 @@ export function readTranscript(
 export async function deleteTranscript(tx: Tx, organizationId: string, recordingId: string): Promise<void> {
   await Promise.all([
     store.deleteTranscript(tx, organizationId, recordingId),
-    forgetSpeech(tx, organizationId, recordingId),
     forgetFindings(tx, organizationId, recordingId),
   ])
 }

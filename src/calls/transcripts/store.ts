@@ -65,7 +65,7 @@ export async function readUtterancesAsJson(
   return row?.json ?? ''
 }
 
-/** Deletes the transcript and its search parts. */
+/** Deletes the transcript and what searches have of it. */
 export async function deleteTranscript(tx: Tx, organizationId: string, recordingId: string): Promise<void> {
   await Promise.all([
     tx`
@@ -74,6 +74,10 @@ export async function deleteTranscript(tx: Tx, organizationId: string, recording
         and recording_id = ${recordingId}`,
     tx`
       delete from transcript_search
+      where organization_id = ${organizationId}
+        and recording_id = ${recordingId}`,
+    tx`
+      delete from search_passage
       where organization_id = ${organizationId}
         and recording_id = ${recordingId}`,
   ])

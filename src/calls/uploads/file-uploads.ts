@@ -4,7 +4,7 @@
  */
 
 import { lockOrganization } from '../../access/identity/organizations.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import type { Query, Tx } from '../../platform/db/pool.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import type { IncomingRecord } from '../../platform/storage/incoming.ts'

@@ -4,7 +4,7 @@
  * The transaction that ends an upload enters its object key. An entry is removed after two deletions, because a request
  * of another process may still have been writing during the first.
  */
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import * as store from './garbage.store.ts'
 import type { RecordingRef, UploadRef } from './store.ts'

@@ -3,7 +3,7 @@
  * the object store. The database's clock decides what is due.
  */
 import type { MaintenanceTask } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { awaitedKeys } from './garbage.store.ts'
 import { discardDue } from './garbage.ts'

@@ -7,7 +7,7 @@
 
 import { transactionWithOutbox } from '../../actors/mailbox.ts'
 import type { NewMessage } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { codingSessionMessages } from '../../kernel/messages/coding-session.ts'
 import { feedbackImportMessages } from '../../kernel/messages/feedback-import.ts'
 import { recordingMessages } from '../../kernel/messages/recording.ts'

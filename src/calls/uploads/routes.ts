@@ -1,9 +1,9 @@
 /** REST operations on uploads. Each parses the request, calls the service and builds the answer. */
 import { Type } from '@sinclair/typebox'
-import type { Config } from '../../app/config.ts'
 import { baseUrlOf } from '../../http/base-url.ts'
 import { created, type Operation, ok, operation } from '../../http/operation.ts'
 import { uuidOf } from '../../http/parameters.ts'
+import type { Config } from '../../kernel/config.ts'
 import { CreatedUpload, type CreateUpload, CreateUpload as CreateUploadSchema, Upload } from './model.ts'
 import type { Uploads } from './service.ts'
 import type { UploadRow } from './store.ts'

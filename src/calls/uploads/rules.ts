@@ -3,7 +3,7 @@
  *
  * Every statement that changes a phase takes its condition from `UPLOAD_EVENTS`.
  */
-import type { AssetStatus } from '../recordings/model.ts'
+import type { AssetStatus } from '../../kernel/asset-status.ts'
 
 export const PHASES = ['waiting', 'processing', 'encoding', 'ready', 'failed', 'cancelled'] as const
 export type Phase = (typeof PHASES)[number]

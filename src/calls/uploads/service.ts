@@ -8,14 +8,14 @@
 
 import { lockOrganization } from '../../access/identity/organizations.ts'
 import { assertMediaQuota } from '../../access/quotas/service.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
+import type { Viewer } from '../../kernel/principal.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { AppError } from '../../platform/errors.ts'
 import { nameOf } from '../../platform/validation/names.ts'
 import { lockVisibleAsset } from '../assets/service.ts'
-import type { Folders, Viewer } from '../folders/service.ts'
-import { addToFolders } from '../recordings/service.ts'
+import type { Folders } from '../folders/service.ts'
 import type { CreateUpload } from './model.ts'
 import { objectKeyOf } from './receive-request.ts'
 import { isOrigin, isSameUpload, mayUpload, type UploadIdentity } from './rules.ts'
@@ -31,6 +31,13 @@ const ROOM_SECONDS = '60'
 export type UploadsDeps = Pick<Deps, 'sql' | 'newId' | 'log' | 'config' | 'metrics'> & {
   readonly folders: Folders
   readonly uploadReceiver: UploadReceiver
+  /** Adds the recording to folders, in the transaction that has locked it and has resolved the folders. */
+  readonly addToFolders: (
+    tx: Tx,
+    organizationId: string,
+    recordingId: string,
+    folderIds: readonly string[],
+  ) => Promise<void>
 }
 
 /** What the client asks for, as far as the request itself tells. */
@@ -160,7 +167,7 @@ async function tokenOf(deps: UploadsDeps, tokens: UploadTokens, upload: store.Up
 }
 
 async function write(
-  { folders, newId, config, metrics }: UploadsDeps,
+  { folders, addToFolders, newId, config, metrics }: UploadsDeps,
   tx: Tx,
   viewer: Viewer,
   recordingId: string,

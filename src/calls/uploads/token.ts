@@ -5,7 +5,7 @@
  * although the database stores only the token's hash.
  */
 import { join } from 'node:path'
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../kernel/config.ts'
 import { derivedKey } from '../../platform/secrets/derived-key.ts'
 import { ensureSecretFile } from '../../platform/secrets/secret-file.ts'
 

@@ -1,6 +1,6 @@
 /** Measures the analysers. */
-import type { Item } from '../../understand/analyze/eval/items.ts'
-import type { Analyzer } from '../../understand/analyze/insight.ts'
+import type { Item } from '../../analysis/analyze/eval/items.ts'
+import type { Analyzer } from '../../analysis/analyze/insight.ts'
 import { type Command, type Input, type Output, UsageError } from '../command.ts'
 
 const DEFAULT_MIN_PRECISION = 0
@@ -48,9 +48,9 @@ async function measure(
   analyzer: Analyzer,
   minPrecision: number,
 ): Promise<Report> {
-  const { NAME } = await import('../../understand/analyze/builtin/version.ts')
-  const { errorsOf, evaluationOf, judge, reaches } = await import('../../understand/analyze/eval/evaluate.ts')
-  const { jsonOf, linesOf } = await import('../../understand/analyze/eval/report.ts')
+  const { NAME } = await import('../../analysis/analyze/builtin/version.ts')
+  const { errorsOf, evaluationOf, judge, reaches } = await import('../../analysis/analyze/eval/evaluate.ts')
+  const { jsonOf, linesOf } = await import('../../analysis/analyze/eval/report.ts')
   // A server takes one item at a time.
   const together = analyzer.name === NAME ? undefined : 1
   const { judged, failures } = await judge(items, analyzer, new AbortController().signal, together)
@@ -76,8 +76,8 @@ function partOf(text: string | undefined): number {
 async function itemsOf({ rest }: Input) {
   const [path, second] = rest
   if (second !== undefined) throw new UsageError('only one file can be measured at a time')
-  const { ItemError, parseItems } = await import('../../understand/analyze/eval/items.ts')
-  if (path === undefined) return (await import('../../understand/analyze/eval/blind-set.ts')).blindSet()
+  const { ItemError, parseItems } = await import('../../analysis/analyze/eval/items.ts')
+  if (path === undefined) return (await import('../../analysis/analyze/eval/blind-set.ts')).blindSet()
   try {
     return parseItems(await Bun.file(path).text())
   } catch (error) {
@@ -98,8 +98,8 @@ async function analyzersOf({ flag, env }: Input): Promise<readonly Analyzer[]> {
 
 async function builtIn(): Promise<Analyzer> {
   const [{ createTextWorkHere }, { createBuiltInAnalyzer }] = await Promise.all([
-    import('../../understand/analyze/text-work.ts'),
-    import('../../understand/analyze/builtin/builtin.ts'),
+    import('../../analysis/analyze/text-work.ts'),
+    import('../../analysis/analyze/builtin/builtin.ts'),
   ])
   return createBuiltInAnalyzer(createTextWorkHere())
 }
@@ -107,8 +107,8 @@ async function builtIn(): Promise<Analyzer> {
 async function modelServer(env: Input['env']): Promise<Analyzer> {
   const [{ loadConfig }, { createChatServer }, { createModelServerAnalyzer }] = await Promise.all([
     import('../../app/config.ts'),
-    import('../../understand/analyze/chat.ts'),
-    import('../../understand/analyze/model-server.ts'),
+    import('../../analysis/analyze/chat.ts'),
+    import('../../analysis/analyze/model-server.ts'),
   ])
   const { analyze } = loadConfig(env)
   if (analyze === null)

@@ -1,5 +1,5 @@
 /** The audit log: who read or changed what. */
-import { ACTIONS, type Action } from '../../access/audit/actions.ts'
+import { ACTIONS, type Action } from '../../kernel/audit-actions.ts'
 import { type Command, type Input, UsageError, wholeNumber } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
 import { table } from '../output.ts'

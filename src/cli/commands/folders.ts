@@ -1,6 +1,7 @@
 /** Folders of recordings, and upload batches of users. */
 import type { UploadBatch } from '../../calls/folders/model.ts'
-import type { FolderRow, Folders, Viewer } from '../../calls/folders/service.ts'
+import type { FolderRow, Folders } from '../../calls/folders/service.ts'
+import type { Viewer } from '../../kernel/principal.ts'
 import type { Command, Flag, Input } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
 import { pairs, table } from '../output.ts'

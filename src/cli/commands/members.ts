@@ -1,7 +1,7 @@
 /** Users of an organization and their access tokens. */
 
 import type { Member, Removal } from '../../access/identity/members.ts'
-import { DEFAULT_ROLE, isRole, ROLES, type Role } from '../../http/roles.rules.ts'
+import { DEFAULT_ROLE, isRole, ROLES, type Role } from '../../kernel/roles.rules.ts'
 import { AppError } from '../../platform/errors.ts'
 import { type Command, type Input, UsageError, wholeNumber } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'

@@ -79,7 +79,7 @@ const organizations: readonly Command[] = [
       const name = input.flag('name')
       if (name === undefined) throw new UsageError('--name is missing: repeat the name of the organization')
       const { withServices } = await services()
-      const { createOrganizationDeletion } = await import('../../access/organizations/erasure.ts')
+      const { createOrganizationDeletion } = await import('../../app/organization-erasure.ts')
       return withServices(input, async ({ container, identity }) => {
         const id = input.arg('id').toLowerCase()
         if (!isUuid(id)) throw new UsageError('the organization is named by its id: see earshot org list')

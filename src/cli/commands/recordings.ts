@@ -5,7 +5,7 @@ import { isUuid } from '../../platform/ids.ts'
 import type { Command } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
 
-const load = () => import('../../calls/transcribe/requests.ts')
+const load = () => import('../../calls/transcripts/requests.ts')
 const loadMedia = () => import('../../calls/media/retry.ts')
 
 /** Error codes and messages for media that cannot be processed again. */

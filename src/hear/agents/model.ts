@@ -3,6 +3,7 @@
  * Schemas, code and documentation all use the limits of this file.
  */
 import { type Static, Type } from '@sinclair/typebox'
+import { KINDS } from '../../analysis/analyze/insight.ts'
 import {
   described,
   moment,
@@ -12,7 +13,6 @@ import {
   text,
   uuid,
 } from '../../platform/validation/schema.ts'
-import { KINDS } from '../../understand/analyze/insight.ts'
 
 export const MAX_EVENTS_PER_REQUEST = 500
 export const MAX_REQUEST_BYTES = 2 * 1024 * 1024

@@ -8,14 +8,15 @@
 
 import { type LongTurn, NO_ORGANIZATION } from '../../actors/types.ts'
 import { warmUpTurn } from '../../actors/warm-up.ts'
-import type { Deps } from '../../app/container.ts'
+import type { AnalyzerDeps } from '../../analysis/analyze/create.ts'
+import { createAnalyzer } from '../../analysis/analyze/create.ts'
+import type { Analyzer, Insight, Subject } from '../../analysis/analyze/insight.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { analysisMessages } from '../../kernel/messages/analysis.ts'
 import { sessionMessages } from '../../kernel/messages/session.ts'
 import { errorOfData } from '../../platform/concurrency/work.ts'
 import type { Query, Tx } from '../../platform/db/pool.ts'
 import { transaction } from '../../platform/db/transaction.ts'
-import { createAnalyzer } from '../../understand/analyze/create.ts'
-import type { Analyzer, Insight, Subject } from '../../understand/analyze/insight.ts'
 import { analysisActor } from './analysis/actor.ts'
 import { insertApplication } from './applications/store.ts'
 import { readSessions, writeGuarded } from './ingest/guarded.store.ts'
@@ -29,7 +30,7 @@ import { DEFAULT_SETTINGS } from './settings.ts'
 
 export interface WarmUpDeps
   extends Pick<
-    Deps,
+    Deps & AnalyzerDeps,
     'sql' | 'reads' | 'newId' | 'config' | 'modelServer' | 'textWork' | 'tokenBudget' | 'log'
   > {
   /** Makes an organization in the caller's transaction. */

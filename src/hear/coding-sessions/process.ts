@@ -9,8 +9,8 @@
  * An attempt after a crash reads the file again and skips that many.
  */
 import { Fenced, type GiveUp, type LongHandler, type LongTurn } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
 import { beginFile, type CompleteFile, endFile } from '../../calls/uploads/file-uploads.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Fact, Format } from './event.rules.ts'

@@ -2,10 +2,10 @@
 
 import { Type } from '@sinclair/typebox'
 import { recorded } from '../../access/audit/change.ts'
-import type { Config } from '../../app/config.ts'
 import { created, noContent, type Operation, ok, operation } from '../../http/operation.ts'
 import { keyset, pageOf, toPage } from '../../http/paging.ts'
 import { uuidOf } from '../../http/parameters.ts'
+import type { Config } from '../../kernel/config.ts'
 import {
   CodingSession,
   CodingSessionEvent,

@@ -6,7 +6,7 @@
  */
 
 import { transactionWithOutbox } from '../../actors/mailbox.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { codingSessionMessages } from '../../kernel/messages/coding-session.ts'
 import { createFairQueue, type FairQueue } from '../../platform/concurrency/fair-queue.ts'
 import type { Alongside } from '../../platform/db/alongside.ts'

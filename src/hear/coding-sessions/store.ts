@@ -3,7 +3,7 @@
  *
  * `visibleSession` defines who sees a session: its owner, or the whole organization if it was uploaded with a key.
  */
-import type { OrganizationPrincipal, UserPrincipal } from '../../access/identity/authentication.ts'
+import type { OrganizationPrincipal, UserPrincipal } from '../../kernel/principal.ts'
 import { asMicroseconds, behind, type TimeSlice } from '../../platform/db/keyset.ts'
 import type { Query, Tx } from '../../platform/db/pool.ts'
 import type { Labels } from './event.rules.ts'

@@ -1,10 +1,10 @@
 /** Operations on uploads of session files. */
 import { Type } from '@sinclair/typebox'
-import type { Config } from '../../app/config.ts'
 import { UPLOAD_PATH } from '../../calls/uploads/file-uploads.ts'
 import { baseUrlOf } from '../../http/base-url.ts'
 import { created, type Operation, ok, operation } from '../../http/operation.ts'
 import { uuidOf } from '../../http/parameters.ts'
+import type { Config } from '../../kernel/config.ts'
 import { CodingSessionUpload, CreatedSessionUpload, CreateSessionUpload } from './model.ts'
 import type { SessionUpload, SessionUploads } from './uploads.ts'
 

@@ -1,5 +1,6 @@
 /** Shapes and limits of feedback in the API: sources, and records with typed fields. */
 import { type Static, Type } from '@sinclair/typebox'
+import { AnalysisShape } from '../../analysis/findings/coverage.model.ts'
 import { positionedPageOf, positionQuery } from '../../http/paging.ts'
 import { momentParameter } from '../../http/parameters.ts'
 import { MAX_NAME } from '../../platform/validation/names.ts'
@@ -15,7 +16,6 @@ import {
   text,
   trimmedText,
 } from '../../platform/validation/schema.ts'
-import { AnalysisShape } from '../../understand/findings/coverage.model.ts'
 
 /** The `type` of every source that was created through this API. */
 export const API_TYPE = 'api'

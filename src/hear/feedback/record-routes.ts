@@ -1,11 +1,11 @@
 /** Operations on the records of a feedback source. They parse, call the service and shape the response. */
 import { type Static, Type } from '@sinclair/typebox'
 import { recorded } from '../../access/audit/change.ts'
+import { analysisOf } from '../../analysis/findings/coverage.rules.ts'
 import { created, noContent, type Operation, ok, operation } from '../../http/operation.ts'
 import { keyset, positionOf, toPage } from '../../http/paging.ts'
 import { integerId, integerIdOf, moment } from '../../http/parameters.ts'
 import { createUnknownMembers } from '../../platform/validation/unknown-members.ts'
-import { analysisOf } from '../../understand/findings/coverage.rules.ts'
 import {
   CreatedRecord,
   CreateRecord,

@@ -6,7 +6,7 @@
  */
 
 import { deleteActors, transactionWithOutbox } from '../../actors/mailbox.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { insightMessages, insightReanalysisMessages } from '../../kernel/messages/insight.ts'
 import type { Alongside } from '../../platform/db/alongside.ts'
 import { withinReach } from '../../platform/db/bounded-scan.ts'

@@ -1,8 +1,8 @@
 /** SQL of feedback sources and records. */
 
+import type { ReadSubject } from '../../analysis/findings/coverage.rules.ts'
 import { asMoment, behind, type Moment, type Position } from '../../platform/db/keyset.ts'
 import type { Query, Tx } from '../../platform/db/pool.ts'
-import type { ReadSubject } from '../../understand/findings/coverage.rules.ts'
 import type { Field } from './model.ts'
 import { orderOfRecords, type RecordFilter } from './rules.ts'
 

@@ -6,8 +6,6 @@
  * and drop the spans after any other error.
  */
 import { type Context, Elysia } from 'elysia'
-import type { Authentication } from '../../access/identity/authentication.ts'
-import type { Deps } from '../../app/container.ts'
 import { createAuthenticate } from '../../http/auth.ts'
 import type { BodyBudget } from '../../http/body-budget.ts'
 import { ClientGone } from '../../http/client-gone.ts'
@@ -15,6 +13,8 @@ import { toAppError } from '../../http/error-handler.ts'
 import { createCounter, createFailureLimit } from '../../http/rate-limit.ts'
 import { readParts } from '../../http/read-body.ts'
 import { REQUEST_ID_HEADER } from '../../http/request-id.ts'
+import type { Deps } from '../../kernel/deps.ts'
+import type { Authentication } from '../../kernel/principal.ts'
 import { asCaller } from '../../platform/concurrency/caller.ts'
 import { AppError } from '../../platform/errors.ts'
 import { methodNotAllowed } from '../../platform/net/methods.ts'

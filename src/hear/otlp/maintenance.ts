@@ -1,7 +1,7 @@
 /** Wakes the actors of applications with complete traces, and forgets spans of traces that got no more. */
 import { transactionWithOutbox } from '../../actors/mailbox.ts'
 import type { MaintenanceTask } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { traceMessages } from '../../kernel/messages/trace.ts'
 import { deleteOldTraces, lockDueApplications } from './store.ts'
 

@@ -5,9 +5,9 @@
  * come in several requests, and which of them is the outermost shows only then.
  */
 
-import type { Principal } from '../../access/identity/principal.ts'
 import { createEventQuota } from '../../access/quotas/service.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
+import type { Principal } from '../../kernel/principal.ts'
 import { AppError } from '../../platform/errors.ts'
 import { counterOf } from '../../platform/observability/metrics.ts'
 import type { Applications } from '../agents/applications/service.ts'

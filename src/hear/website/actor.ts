@@ -8,7 +8,7 @@
 import { defineActor } from '../../actors/declaration.ts'
 import { deadLetter } from '../../actors/statements.ts'
 import type { ActorDefinition, LongTurn } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { confirmationMessages, formMessages } from '../../kernel/messages/form.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import { createMailer } from '../../platform/mail/create.ts'

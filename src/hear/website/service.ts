@@ -7,7 +7,7 @@
  */
 
 import { transactionWithOutbox } from '../../actors/mailbox.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { confirmationMessages, formMessages } from '../../kernel/messages/form.ts'
 import { accountAddress } from '../../platform/validation/user-address.ts'
 import { isConfirmed } from './mails.ts'

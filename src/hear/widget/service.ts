@@ -1,9 +1,9 @@
 /** Use cases of web pages with a publishable key. They only send: no answer depends on what is stored. */
 
-import type { PagePrincipal } from '../../access/identity/authentication.ts'
 import { transactionWithOutbox } from '../../actors/mailbox.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { visitorFeedbackMessages } from '../../kernel/messages/visitor-feedback.ts'
+import type { PagePrincipal } from '../../kernel/principal.ts'
 import { databaseTime } from '../../platform/db/database-time.ts'
 import { AppError } from '../../platform/errors.ts'
 import { validate } from '../../platform/validation/json.ts'

@@ -7,13 +7,13 @@
  * every page may read them.
  */
 import { type Context, Elysia } from 'elysia'
-import type { Authentication, PagePrincipal } from '../../access/identity/authentication.ts'
-import type { Deps } from '../../app/container.ts'
 import type { BodyBudget } from '../../http/body-budget.ts'
 import { clientIp, countingKey, trustedProxies } from '../../http/client-ip.ts'
 import { representation } from '../../http/openapi/representation.ts'
 import { createCounter, type Meter } from '../../http/rate-limit.ts'
 import { readBytes } from '../../http/read-body.ts'
+import type { Deps } from '../../kernel/deps.ts'
+import type { Authentication, PagePrincipal } from '../../kernel/principal.ts'
 import { asCaller } from '../../platform/concurrency/caller.ts'
 import { AppError } from '../../platform/errors.ts'
 import { methodNotAllowed, readOnly } from '../../platform/net/methods.ts'

@@ -6,7 +6,7 @@
  */
 import { Elysia, type InternalRoute } from 'elysia'
 import { version } from '../../../package.json'
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../kernel/config.ts'
 import type { ErrorCatalogue } from '../../platform/errors.ts'
 import { API_VERSION_PARAMETER, HEADERS, type HeaderName, SECURITY_SCHEMES, TAGS } from './components.ts'
 import { errorSchemas } from './error-schemas.ts'

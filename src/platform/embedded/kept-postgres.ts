@@ -5,7 +5,6 @@
  * A database is created only at a start. If the data folder disappears while the service runs, a new empty database would
  * look like a working service that has lost all data.
  */
-import type { Config } from '../../app/config.ts'
 import { oneLine, StartError } from '../lifecycle/start-error.ts'
 import type { Log } from '../observability/log.ts'
 import {
@@ -19,6 +18,20 @@ import {
 } from './postgres.ts'
 import type { Folders } from './runner.ts'
 import { DataDirInUse, openSession, type Session } from './session.ts'
+
+/** What the servers of a process follow. */
+export interface ServerSettings {
+  readonly dataDir: string
+  /** null: an embedded server. */
+  readonly databaseUrl: string | null
+  /** The server behind the pooler that `databaseUrl` names. null: `databaseUrl` names the server. */
+  readonly databaseDirectUrl: string | null
+  readonly databasePrepare: boolean
+  readonly databasePoolSize: number
+  readonly redisUrl: string | null
+  readonly workerThreads: number
+  readonly capacity: { readonly postgres: 'usual' | 'small' }
+}
 
 const MAX_RETRY_DELAY_MS = 5_000
 /** Limits the attempts, in case the server always ends right after its start. */
@@ -36,7 +49,7 @@ interface Joined {
  */
 export async function joinPostgres(
   folders: Folders,
-  config: Config,
+  config: ServerSettings,
   log: Log,
   atStart = true,
 ): Promise<Joined> {
@@ -60,7 +73,7 @@ export async function joinPostgres(
 }
 
 /** Enough for the pools of this process and its threads (half a pool more for reads), plus some for commands and people. */
-function maxConnections({ databasePoolSize, workerThreads }: Config): number {
+function maxConnections({ databasePoolSize, workerThreads }: ServerSettings): number {
   return Math.max(100, (workerThreads + 1) * (Math.ceil(1.5 * databasePoolSize) + 2) + 20)
 }
 
@@ -72,7 +85,7 @@ export interface KeptPostgres extends Joined {
 }
 
 /** Owns the server of the folder: restarts it after a crash, and takes its lock again after a lost connection. */
-export async function keepPostgres(dataDir: string, config: Config, log: Log): Promise<KeptPostgres> {
+export async function keepPostgres(dataDir: string, config: ServerSettings, log: Log): Promise<KeptPostgres> {
   const folders = postgresFolders(dataDir)
   let joined = await joinPostgres(folders, config, log)
   try {

@@ -7,12 +7,11 @@
  */
 import { mkdirSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Config } from '../../app/config.ts'
 import { addressOf } from '../db/address.ts'
 import type { Servers } from '../lifecycle/servers.ts'
 import { oneLine, StartError } from '../lifecycle/start-error.ts'
 import type { Log } from '../observability/log.ts'
-import { joinPostgres, type KeptPostgres, keepPostgres } from './kept-postgres.ts'
+import { joinPostgres, type KeptPostgres, keepPostgres, type ServerSettings } from './kept-postgres.ts'
 import { hasDatabase, postgresFolders, type RunningPostgres, stopPostgres } from './postgres.ts'
 import { type EmbeddedRedis, endOrphans, findRedis, startRedis } from './redis.ts'
 import type { Folders } from './runner.ts'
@@ -38,7 +37,7 @@ const NEVER = new Promise<never>(() => {})
  * Connects or starts the servers of a service process.
  * @throws StartError with one line that names the problem
  */
-export async function startServers(config: Config, log: Log): Promise<StartedServers> {
+export async function startServers(config: ServerSettings, log: Log): Promise<StartedServers> {
   if (config.databaseUrl !== null) return external(config, config.databaseUrl)
   const dataDir = prepareDataDir(config)
   const watchdog = startWatchdog(dataDir, log)
@@ -72,7 +71,7 @@ async function redisOrNone(dataDir: string, log: Log): Promise<EmbeddedRedis | n
  * @throws StartError
  */
 export async function openServers(
-  config: Config,
+  config: ServerSettings,
   log: Log,
   { mayCreate = false }: { readonly mayCreate?: boolean } = {},
 ): Promise<StartedServers> {
@@ -107,7 +106,7 @@ export async function openServers(
   }
 }
 
-function external(config: Config, databaseUrl: string): StartedServers {
+function external(config: ServerSettings, databaseUrl: string): StartedServers {
   const { databaseDirectUrl: directUrl, databasePrepare: prepare } = config
   const pooler = directUrl === null ? '' : `, through a pooler at ${addressOf(databaseUrl).place}`
   const databaseName = `PostgreSQL at ${addressOf(directUrl ?? databaseUrl).place}`
@@ -124,7 +123,7 @@ function external(config: Config, databaseUrl: string): StartedServers {
 
 function assemble(
   postgres: KeptPostgres,
-  config: Config,
+  config: ServerSettings,
   redis: EmbeddedRedis | null,
   watchdog: Watchdog,
 ): StartedServers {
@@ -150,7 +149,7 @@ function embeddedName({ home }: Folders): string {
   return `PostgreSQL (embedded, ${home})`
 }
 
-function describeRedis(config: Config, redis: EmbeddedRedis | null): string {
+function describeRedis(config: ServerSettings, redis: EmbeddedRedis | null): string {
   if (config.redisUrl !== null) return `Redis at ${address(config.redisUrl)}`
   if (redis !== null) return `Redis (embedded, ${redis.program})`
   return 'no Redis: PostgreSQL notifies the workers'
@@ -167,7 +166,7 @@ function databaseOf({ socketDir }: RunningPostgres): Servers['database'] {
 }
 
 /** The real path, so that two names of a folder mean the same folder. */
-function prepareDataDir({ dataDir }: Config): string {
+function prepareDataDir({ dataDir }: ServerSettings): string {
   try {
     // Other users may enter but not list the folder: an unprivileged server user has a folder inside.
     mkdirSync(dataDir, { recursive: true, mode: 0o711 })

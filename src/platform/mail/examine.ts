@@ -1,8 +1,7 @@
 /** Whether mail can be sent, for `/ready` and for `earshot doctor`. */
-import type { Config } from '../../app/config.ts'
 import { cachedFor } from '../concurrency/cached.ts'
 import { NeedsOperator } from '../errors.ts'
-import { createMailer } from './create.ts'
+import { createMailer, type MailSettings } from './create.ts'
 import { type Mail, MailRefused } from './mail.ts'
 
 /** A mail server may refuse clients that connect all the time. */
@@ -14,7 +13,7 @@ const BUDGET_MS = 1_900
  * @throws NeedsOperator or another Error if mail cannot be sent
  */
 export async function examineMail(
-  config: Pick<Config, 'dataDir' | 'mail'>,
+  config: MailSettings,
   to: string | null,
   signal: AbortSignal,
 ): Promise<{ readonly ok: boolean; readonly detail: string }> {
@@ -60,7 +59,7 @@ function remedyOf(error: Error & { readonly code?: unknown; readonly command?: u
 }
 
 /** A part of the service (see `platform/observability/degraded.ts`). The answer is up to a minute old. */
-export function mailPart(config: Pick<Config, 'dataDir' | 'mail'>) {
+export function mailPart(config: MailSettings) {
   const mailer = createMailer(config)
   return {
     name: 'mail',

@@ -8,7 +8,6 @@
 import { Elysia } from 'elysia'
 import { AggregatorRegistry } from 'prom-client'
 import { MIGRATIONS } from '../../../sql/migrations.ts'
-import type { Config } from '../../app/config.ts'
 import type { Clock } from '../clock.ts'
 import { cachedFor } from '../concurrency/cached.ts'
 import { withTimeout } from '../concurrency/timeout.ts'
@@ -35,7 +34,7 @@ const STORAGE_CHECK_EVERY_MS = 10_000
 const DATABASE_CHECK_EVERY_MS = 30_000
 
 interface HealthDeps {
-  readonly config: Config
+  readonly config: { readonly role: string }
   readonly servers: Servers
   readonly sql: Sql
   readonly redis: Redis | null

@@ -5,7 +5,8 @@
  * of defence.
  */
 import { destination, type Logger, pino } from 'pino'
-import type { Config } from '../../app/config.ts'
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 export type Log = Logger
 
@@ -28,7 +29,7 @@ const REDACTED = [
 ]
 
 /** A logger whose lines contain `name`. It is synchronous, so that the last line before a crash is not lost. */
-export function createLog(level: Config['logLevel'], name: string): Log {
+export function createLog(level: LogLevel, name: string): Log {
   return pino(
     {
       level,

@@ -1,8 +1,7 @@
 /** Whether media can be stored, for `earshot doctor`: stores, reads and deletes one object. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Config } from '../../app/config.ts'
-import { createStorage } from './create.ts'
+import { createStorage, type StorageSettings } from './create.ts'
 import { withRemedy } from './s3-remedy.ts'
 import type { ObjectStore } from './storage.ts'
 
@@ -11,7 +10,7 @@ const DELETE_MS = 5_000
 
 /** @throws NeedsOperator with the remedy, another Error of the store, or the reason of the signal */
 export async function examineStorage(
-  config: Pick<Config, 'dataDir' | 's3'>,
+  config: StorageSettings,
   signal: AbortSignal,
 ): Promise<{ readonly ok: boolean; readonly detail: string }> {
   const storage = createStorage(config)

@@ -7,7 +7,7 @@
  * Otherwise the bucket's rule for incomplete uploads deletes it.
  */
 import type { S3Client } from '@aws-sdk/client-s3'
-import type { S3Config } from '../../app/config.ts'
+import type { S3Config } from '../../platform/storage/s3-config.ts'
 import { Semaphore } from '../concurrency/semaphore.ts'
 import type { Json } from '../db/pool.ts'
 import type { AppendOptions, IncomingProgress, IncomingRecord, IncomingStore } from './incoming.ts'

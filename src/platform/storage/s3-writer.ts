@@ -5,7 +5,7 @@
  * therefore overwrites nothing that counts. Parts are sent while the next one is collected, and recorded in order.
  */
 import type { S3Client } from '@aws-sdk/client-s3'
-import type { S3Config } from '../../app/config.ts'
+import type { S3Config } from '../../platform/storage/s3-config.ts'
 import type { Semaphore } from '../concurrency/semaphore.ts'
 import type { AppendOptions, IncomingPart, IncomingWriter } from './incoming.ts'
 import { MAX_PART_NUMBER, partBytesOf, type S3ResumeState, siblingKey } from './s3-resume-state.ts'

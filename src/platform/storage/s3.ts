@@ -7,7 +7,7 @@
  */
 import { tmpdir } from 'node:os'
 import type { S3Client } from '@aws-sdk/client-s3'
-import type { S3Config } from '../../app/config.ts'
+import type { S3Config } from '../../platform/storage/s3-config.ts'
 import { cachedFor } from '../concurrency/cached.ts'
 import type { Log } from '../observability/log.ts'
 import { contentDisposition } from './disposition.ts'

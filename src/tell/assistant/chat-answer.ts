@@ -4,8 +4,8 @@
  * An answer that cites none of the excerpts is discarded, because it comes from another source.
  */
 import { Type } from '@sinclair/typebox'
-import type { ChatServer } from '../../understand/analyze/chat.ts'
-import { abridge } from '../../understand/analyze/text.ts'
+import type { ChatServer } from '../../analysis/analyze/chat.ts'
+import { abridge } from '../../analysis/analyze/text.ts'
 import { MAX_ANSWER } from './model.ts'
 import type { Hit } from './search.ts'
 

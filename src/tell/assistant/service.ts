@@ -6,7 +6,8 @@
  * answer is a passage.
  */
 
-import type { Deps } from '../../app/container.ts'
+import type { AnalyzerDeps } from '../../analysis/analyze/create.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import type { Page } from '../content/page.rules.ts'
 import { askExcerpts } from './chat-answer.ts'
 import { type Answer, MAX_ANSWER, MAX_EXCERPT, MAX_SOURCES, UNKNOWN } from './model.ts'
@@ -26,7 +27,7 @@ const MIN_SHARE_FOR_MODEL = 0.2
 const MAX_EXCERPTS = 6
 
 export function createAssistant(
-  { modelServer, log }: Pick<Deps, 'modelServer' | 'log'>,
+  { modelServer, log }: Pick<Deps & AnalyzerDeps, 'modelServer' | 'log'>,
   content: { readonly pages: () => readonly Page[] },
 ): Assistant {
   let made: Search | null = null

@@ -6,7 +6,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../kernel/config.ts'
 import { oneLine, StartError } from '../../platform/lifecycle/start-error.ts'
 import { EMBEDDED } from './embedded.ts'
 import { type Page, PageError, type PageFile, readPages } from './page.rules.ts'

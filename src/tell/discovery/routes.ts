@@ -1,10 +1,10 @@
 /** Discovery for programs: one operation of the website API and two well-known addresses. */
 import { Type } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
-import type { Config } from '../../app/config.ts'
 import { baseUrlOf } from '../../http/base-url.ts'
 import { ok } from '../../http/operation.ts'
 import { type WebsiteOperation, websiteOperation } from '../../http/website-operation.ts'
+import type { Config } from '../../kernel/config.ts'
 import { textResponse } from '../../platform/net/compression.ts'
 import { readOnly } from '../../platform/net/methods.ts'
 import type { Content } from '../content/service.ts'

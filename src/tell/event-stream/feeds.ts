@@ -4,7 +4,7 @@
  * One statement every second asks for the news of all of them. A notification asks for those of one organization earlier. Both are hints:
  * the log in PostgreSQL decides. A client joins where the process is, so clients that arrive cost the database nothing.
  */
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { createFairQueue } from '../../platform/concurrency/fair-queue.ts'
 import { untilEarlierEnded } from '../../platform/db/earlier-transactions.ts'
 import { type Listener, listen } from '../../platform/db/listener.ts'

@@ -3,9 +3,10 @@
  * see is judged when it is sent, once for all clients with the same rights.
  */
 import { LRUCache } from 'lru-cache'
-import type { Deps } from '../../app/container.ts'
-import type { Folders, Viewer } from '../../calls/folders/service.ts'
+import type { Folders } from '../../calls/folders/service.ts'
 import type { Conversations } from '../../hear/agents/reads/service.ts'
+import type { Deps } from '../../kernel/deps.ts'
+import type { Viewer } from '../../kernel/principal.ts'
 import { asCaller } from '../../platform/concurrency/caller.ts'
 import { createFairQueue } from '../../platform/concurrency/fair-queue.ts'
 import { type Change, changeText } from './event.rules.ts'

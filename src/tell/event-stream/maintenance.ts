@@ -1,6 +1,6 @@
 /** Deletes old entries of the log, and closes the logs of organizations without clients. */
 import type { MaintenanceTask } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { closeUnusedStreams, deleteOldEntries } from './log.store.ts'
 

@@ -1,8 +1,8 @@
 /** The operation `GET /v3/rest/stream`. */
 import { Type } from '@sinclair/typebox'
-import type { Principal } from '../../access/identity/principal.ts'
 import type { Caller } from '../../http/auth.ts'
 import { type Operation, operation } from '../../http/operation.ts'
+import type { Principal } from '../../kernel/principal.ts'
 import { uuid } from '../../platform/validation/schema.ts'
 import { StreamEvent } from './model.ts'
 import { type EventStream, MOST_STREAMS } from './service.ts'

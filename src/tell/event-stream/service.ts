@@ -5,8 +5,8 @@
  * client that connects again, to any process, goes on behind the event that it saw last.
  */
 import { Gauge } from 'prom-client'
-import type { Deps } from '../../app/container.ts'
-import type { Viewer } from '../../calls/folders/service.ts'
+import type { Deps } from '../../kernel/deps.ts'
+import type { Viewer } from '../../kernel/principal.ts'
 import { AppError } from '../../platform/errors.ts'
 import { counterOf, type Metrics } from '../../platform/observability/metrics.ts'
 import { type End, sendChanges } from './client.ts'

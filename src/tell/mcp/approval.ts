@@ -17,8 +17,8 @@ import {
   type RequestStateCodec,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import type { UserPrincipal } from '../../access/identity/authentication.ts'
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../kernel/config.ts'
+import type { UserPrincipal } from '../../kernel/principal.ts'
 import type { Sql } from '../../platform/db/pool.ts'
 import { derivedKey } from '../../platform/secrets/derived-key.ts'
 import { ensureSecretFile } from '../../platform/secrets/secret-file.ts'

@@ -17,8 +17,8 @@ import {
   type ServerOptions,
 } from '@modelcontextprotocol/server'
 import { version } from '../../../package.json'
-import type { UserPrincipal } from '../../access/identity/authentication.ts'
 import { assertRole } from '../../http/roles.ts'
+import type { UserPrincipal } from '../../kernel/principal.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/observability/log.ts'
 import { validate } from '../../platform/validation/json.ts'

@@ -1,7 +1,7 @@
 /** The tools of coding agents: which there are, who serves them, and what is deleted after a while. */
 import type { MaintenanceTask } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
 import type { Projects } from '../../hear/projects/service.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import type { Ask } from '../../understand/ask/service.ts'
 import type { Insight } from '../../understand/counts/service.ts'
 import type { Timeline } from '../../understand/counts/timeline/service.ts'

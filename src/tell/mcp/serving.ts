@@ -3,8 +3,8 @@
  * because the SDK takes a while to load.
  */
 import { createMcpHandler, isJSONRPCRequest, isLegacyRequest } from '@modelcontextprotocol/server'
-import type { UserPrincipal } from '../../access/identity/authentication.ts'
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../kernel/config.ts'
+import type { UserPrincipal } from '../../kernel/principal.ts'
 import type { Sql } from '../../platform/db/pool.ts'
 import type { Log } from '../../platform/observability/log.ts'
 import { createApprovals } from './approval.ts'

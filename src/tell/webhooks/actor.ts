@@ -8,7 +8,7 @@
  */
 import { defineActor } from '../../actors/declaration.ts'
 import type { ActorDefinition } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import {
   webhookDeliveryMessages,
   webhookMessages,

@@ -1,5 +1,5 @@
 /** Whether webhooks can be signed, for `/ready` and for `earshot doctor`. */
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../kernel/config.ts'
 import { cachedFor } from '../../platform/concurrency/cached.ts'
 import { withTimeout } from '../../platform/concurrency/timeout.ts'
 import type { Query } from '../../platform/db/pool.ts'

@@ -2,7 +2,7 @@
 import { deleteActors } from '../../actors/mailbox.ts'
 import type { ObjectActors } from '../../actors/orphan-mailboxes.ts'
 import type { MaintenanceTask } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { webhookDeliveryMessages } from '../../kernel/messages/webhook.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { deleteOldEvents, knownDeliveries } from './log.store.ts'

@@ -1,6 +1,6 @@
 /** The mail about a subscription that was disabled. */
 import type { LongTurn } from '../../actors/types.ts'
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../kernel/config.ts'
 import { waitForDisk } from '../../platform/db/wait-for-disk.ts'
 import type { Mailer } from '../../platform/mail/mail.ts'
 import { fillHtml } from '../../platform/mail/template.ts'

@@ -8,7 +8,7 @@
  */
 
 import { deleteActors, hasten, isPresent, type Outbox, transactionWithOutbox } from '../../actors/mailbox.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import {
   webhookDeliveryMessages,
   webhookMessages,

@@ -1,6 +1,6 @@
 /** Secrets of subscriptions, and the signatures made with them (Standard Webhooks 1.0, "Signature scheme"). */
 import { Webhook } from 'standardwebhooks'
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../kernel/config.ts'
 import { createSeal, type Seal } from '../../platform/secrets/seal.ts'
 
 const SECRET_BYTES = 32

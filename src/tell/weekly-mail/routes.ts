@@ -1,10 +1,10 @@
 /** What a member may read and set about themselves. */
 import { Type } from '@sinclair/typebox'
 import { recorded } from '../../access/audit/change.ts'
-import type { UserPrincipal } from '../../access/identity/authentication.ts'
 import type { Members } from '../../access/identity/members.ts'
 import { type Operation, ok, operation } from '../../http/operation.ts'
-import { ROLES } from '../../http/roles.rules.ts'
+import type { UserPrincipal } from '../../kernel/principal.ts'
+import { ROLES } from '../../kernel/roles.rules.ts'
 import { named, oneOf, orNull, uuid } from '../../platform/validation/schema.ts'
 import type { WeeklyMails } from './service.ts'
 

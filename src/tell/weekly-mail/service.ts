@@ -2,7 +2,7 @@
 import { transactionWithOutbox } from '../../actors/mailbox.ts'
 import type { ObjectActors } from '../../actors/orphan-mailboxes.ts'
 import type { MaintenanceTask } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { weeklyMailMessages } from '../../kernel/messages/weekly-mail.ts'
 import type { Alongside } from '../../platform/db/alongside.ts'
 import { transaction } from '../../platform/db/transaction.ts'

@@ -2,7 +2,7 @@
  * The link that ends a weekly mail without a sign-in (RFC 8058). Its token is sealed, so nobody can make one, and it ends one mail of one
  * member and nothing else. It works as long as the member gets the mail.
  */
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../kernel/config.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { createSealedTokens } from '../../platform/secrets/sealed-token.ts'
 

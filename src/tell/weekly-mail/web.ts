@@ -6,8 +6,8 @@
  */
 import { Elysia } from 'elysia'
 import { html, pageResponse } from '../../access/sign-in/html.ts'
-import type { Config } from '../../app/config.ts'
 import { queryOf } from '../../http/address.ts'
+import type { Config } from '../../kernel/config.ts'
 import { methodNotAllowed } from '../../platform/net/methods.ts'
 import type { WeeklyMails } from './service.ts'
 import { UNSUBSCRIBE_PATH } from './unsubscribe.ts'

@@ -4,8 +4,8 @@
  * A sentence counts if it quotes passages word for word. A model that obeys a text in a passage can at most say, with the number of that
  * passage, what stands in it.
  */
-import { findQuotation } from '../analyze/quotation.rules.ts'
-import { abridge } from '../analyze/text.ts'
+import { findQuotation } from '../../analysis/analyze/quotation.rules.ts'
+import { abridge } from '../../analysis/analyze/text.ts'
 
 export interface WrittenSentence {
   readonly text: string

@@ -1,9 +1,9 @@
 /** Lets a chat server answer a question from numbered passages. */
 import { Type } from '@sinclair/typebox'
-import { AnalyzerError } from '../analyze/analyzer-error.ts'
-import { type ChatServer, nonceOf } from '../analyze/chat.ts'
-import { MAX_QUOTE } from '../analyze/quotation.rules.ts'
-import { type TokenBudget, tokensOf, withTokens } from '../analyze/token-budget.ts'
+import { AnalyzerError } from '../../analysis/analyze/analyzer-error.ts'
+import { type ChatServer, nonceOf } from '../../analysis/analyze/chat.ts'
+import { MAX_QUOTE } from '../../analysis/analyze/quotation.rules.ts'
+import { type TokenBudget, tokensOf, withTokens } from '../../analysis/analyze/token-budget.ts'
 import { type AnsweredSentence, MAX_SENTENCE, quotedSentences } from './answer.rules.ts'
 
 /** Somebody waits. */

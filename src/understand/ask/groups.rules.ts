@@ -1,6 +1,6 @@
 /** Counts what was found by theme, area, outcome and analyser. Pure. */
-import type { Outcome } from '../analyze/insight.ts'
-import type { SubjectKey, SubjectRow } from '../findings/service.ts'
+import type { Outcome } from '../../analysis/analyze/insight.ts'
+import type { SubjectKey, SubjectRow } from '../../analysis/findings/service.ts'
 import type { ThemeOfSubject } from '../themes/subjects.ts'
 
 interface Counted {

@@ -1,6 +1,8 @@
 /** Shapes and limits of questions over everything that was said. */
 import { Type } from '@sinclair/typebox'
+import { OUTCOMES } from '../../analysis/analyze/insight.ts'
 import { momentParameter, personParameter } from '../../http/parameters.ts'
+import { CHANNELS } from '../../kernel/channel.ts'
 import {
   count,
   described,
@@ -11,8 +13,6 @@ import {
   STORABLE_NOT_BLANK,
   text,
 } from '../../platform/validation/schema.ts'
-import { OUTCOMES } from '../analyze/insight.ts'
-import { CHANNELS } from '../counts/model.ts'
 import { MATCHES, MAX_QUESTION } from '../search/model.ts'
 
 /** Passages of an answer. */

@@ -6,11 +6,12 @@
  * share the places of requests in turns, so the questions of one do not hold up those of another.
  */
 
-import type { Deps } from '../../app/container.ts'
-import type { Viewer } from '../../calls/folders/service.ts'
+import { AnalyzerError } from '../../analysis/analyze/analyzer-error.ts'
+import type { AnalyzerDeps } from '../../analysis/analyze/create.ts'
+import { readSubjects } from '../../analysis/findings/service.ts'
+import type { Deps } from '../../kernel/deps.ts'
+import type { Viewer } from '../../kernel/principal.ts'
 import { createFairQueue } from '../../platform/concurrency/fair-queue.ts'
-import { AnalyzerError } from '../analyze/analyzer-error.ts'
-import { readSubjects } from '../findings/service.ts'
 import { toText } from '../search/highlight.rules.ts'
 import type { PassagesRequest, Search } from '../search/service.ts'
 import { themesOf } from '../themes/subjects.ts'
@@ -21,7 +22,7 @@ import { type AnswerStatus, MAX_COUNTED, MAX_PASSAGES } from './model.ts'
 
 export type Ask = ReturnType<typeof createAsk>
 
-export interface AskDeps extends Pick<Deps, 'reads' | 'modelServer' | 'tokenBudget' | 'log'> {
+export interface AskDeps extends Pick<Deps & AnalyzerDeps, 'reads' | 'modelServer' | 'tokenBudget' | 'log'> {
   readonly search: Pick<Search, 'passages' | 'assertWords'>
 }
 

@@ -1,12 +1,13 @@
 /** Shapes of `GET /v3/rest/insights/counts`. */
 import { Type } from '@sinclair/typebox'
+import { OUTCOMES } from '../../analysis/analyze/insight.ts'
 import { RATINGS, SIGNAL_KINDS } from '../../hear/agents/model.ts'
 import { momentParameter } from '../../http/parameters.ts'
+import { CHANNELS } from '../../kernel/channel.ts'
 import { count, named, oneOf, orNull, text, uuid } from '../../platform/validation/schema.ts'
-import { OUTCOMES } from '../analyze/insight.ts'
 import { MAX_DAYS } from './counts.rules.ts'
 import { MAX_GROUPS } from './counts.store.ts'
-import { CHANNELS, KEYS, METRICS } from './model.ts'
+import { KEYS, METRICS } from './model.ts'
 
 const key = `(?:${KEYS.join('|')})`
 

@@ -1,9 +1,9 @@
 /** What can be counted by what, and over which days. Pure. */
+
+import { CHANNELS, type Channel } from '../../kernel/channel.ts'
 import { type Day, type DayOf, daysIn, shiftDay, startOf } from '../../platform/time-zone.rules.ts'
 import { invalid } from '../../platform/validation/json.ts'
 import {
-  CHANNELS,
-  type Channel,
   type CountFilters,
   type CountRequest,
   type Coverage,

@@ -1,6 +1,6 @@
 /** Adds changes of counts to the folded counts, in the background. Counts are right at any time; a fold makes them fast. */
 import type { MaintenanceTask } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import type { Sql } from '../../platform/db/pool.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { deleteZeros, foldChanges, lockFold } from './fold.store.ts'

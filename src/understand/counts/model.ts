@@ -1,6 +1,5 @@
-/** What is asked of insight, and what it answers. */
-export const CHANNELS = ['recording', 'feedback', 'conversation'] as const
-export type Channel = (typeof CHANNELS)[number]
+/** What is asked of the counts, and what they answer. */
+import type { Channel } from '../../kernel/channel.ts'
 
 export const METRICS = ['signals', 'sessions', 'feedback', 'recordings', 'outcomes'] as const
 export type Metric = (typeof METRICS)[number]

@@ -6,7 +6,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { MaintenanceTask } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { countOpen, openTransactions } from '../../platform/db/open-transactions.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import { transaction } from '../../platform/db/transaction.ts'

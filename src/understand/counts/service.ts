@@ -6,9 +6,10 @@
  * by their folders, of conversations by their application.
  */
 
-import type { Deps } from '../../app/container.ts'
-import type { Folders, Viewer } from '../../calls/folders/service.ts'
+import type { Folders } from '../../calls/folders/service.ts'
 import type { Conversations } from '../../hear/agents/reads/service.ts'
+import type { Deps } from '../../kernel/deps.ts'
+import type { Viewer } from '../../kernel/principal.ts'
 import { createFairQueue } from '../../platform/concurrency/fair-queue.ts'
 import { isFinished } from '../../platform/db/data-change.ts'
 import type { Tx } from '../../platform/db/pool.ts'

@@ -4,6 +4,7 @@
  *
  * Sessions share turns: one read, one text job for each organization, one write.
  */
+
 import { defineActor, type PayloadOf } from '../../actors/declaration.ts'
 import {
   type ActorDefinition,
@@ -12,9 +13,10 @@ import {
   type LongTurn,
   type NewMessage,
 } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { AnalyzerDeps } from '../../analysis/analyze/create.ts'
+import type { TextWork } from '../../analysis/analyze/text-work.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { passageMessages } from '../../kernel/messages/passage.ts'
-import type { TextWork } from '../analyze/text-work.ts'
 import {
   recordSamples,
   recordTexts,
@@ -36,7 +38,7 @@ const LATE = 100
 
 type Range = PayloadOf<typeof passageMessages, 'session'>
 
-export function passageActor({ textWork }: Pick<Deps, 'textWork'>): ActorDefinition {
+export function passageActor({ textWork }: Pick<Deps & AnalyzerDeps, 'textWork'>): ActorDefinition {
   const together = (turn: GroupTurn) => indexSessions(textWork, turn)
   const alone = (turn: LongTurn) => together(asGroupTurn(turn))
   return defineActor(passageMessages, {

@@ -1,10 +1,10 @@
 /** Indexes again what was indexed by former rules (`platform/text/words.rules.ts`), or not at all: background changes with progress in `earshot doctor`. */
 
+import { type DetectLanguage, loadLanguage } from '../../analysis/analyze/builtin/language.ts'
+import type { TextWork } from '../../analysis/analyze/text-work.ts'
 import type { ComputedChange } from '../../platform/db/data-change.ts'
 import type { Query, Tx } from '../../platform/db/pool.ts'
 import { transaction } from '../../platform/db/transaction.ts'
-import { type DetectLanguage, loadLanguage } from '../analyze/builtin/language.ts'
-import type { TextWork } from '../analyze/text-work.ts'
 import {
   recordSamples,
   recordTexts,

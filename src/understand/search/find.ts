@@ -3,11 +3,12 @@
  * that are related, by any of the words and by meaning.
  */
 
-import type { Folders, Viewer } from '../../calls/folders/service.ts'
+import type { Folders } from '../../calls/folders/service.ts'
 import type { Conversations } from '../../hear/agents/reads/service.ts'
+import type { Channel } from '../../kernel/channel.ts'
+import type { Viewer } from '../../kernel/principal.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/pool.ts'
-import type { Channel } from '../counts/model.ts'
 import { candidateQueries, type Unit, unitsOf, type Weighted, weighed } from './any.rules.ts'
 import { countPassages } from './any.store.ts'
 import { corrected } from './correction.ts'

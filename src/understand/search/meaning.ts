@@ -1,5 +1,5 @@
 /** Where texts are in the space of vectors, for the index and for what is looked for. The text process computes it. */
-import type { TextWork } from '../analyze/text-work.ts'
+import type { TextWork } from '../../analysis/analyze/text-work.ts'
 import { MEANING_CHARACTERS } from './meaning.rules.ts'
 
 /** Of a passage, as it is stored. */

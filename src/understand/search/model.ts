@@ -2,8 +2,8 @@
 import { Type } from '@sinclair/typebox'
 import { pageOf, pageQuery } from '../../http/paging.ts'
 import { momentParameter, personParameter } from '../../http/parameters.ts'
+import { CHANNELS } from '../../kernel/channel.ts'
 import { count, moment, named, oneOf, orNull, text } from '../../platform/validation/schema.ts'
-import { CHANNELS } from '../counts/model.ts'
 import { MAX_QUERY } from './query.rules.ts'
 
 /** Newest matches that are ranked. */

@@ -183,14 +183,10 @@ export async function replaceSpeech(
   recordingId: string,
   passages: readonly NewPassage[],
 ): Promise<void> {
-  await deleteSpeech(tx, organizationId, recordingId)
-  await insertPassages(tx, passages)
-}
-
-export async function deleteSpeech(tx: Tx, organizationId: string, recordingId: string): Promise<void> {
   await tx`
     delete from search_passage
     where organization_id = ${organizationId} and recording_id = ${recordingId}`
+  await insertPassages(tx, passages)
 }
 
 /** The organization and the application of a passage are those of what it belongs to. */

@@ -1,9 +1,9 @@
 /** Related passages, where no passage has all of the words: those with any of them, and those that mean the same, by reciprocal rank. */
 
+import type { TextPlace } from '../../analysis/analyze/builtin/jobs.ts'
+import type { TextWork } from '../../analysis/analyze/text-work.ts'
 import { mapInSlices } from '../../platform/concurrency/time-slicing.ts'
 import { withTimeout } from '../../platform/concurrency/timeout.ts'
-import type { TextPlace } from '../analyze/builtin/jobs.ts'
-import type { TextWork } from '../analyze/text-work.ts'
 import {
   type Context,
   filterOf,

@@ -1,7 +1,7 @@
 /** The SQL that reads the texts of passages and marks words in them. */
 
+import type { Channel } from '../../kernel/channel.ts'
 import type { Query } from '../../platform/db/pool.ts'
-import type { Channel } from '../counts/model.ts'
 import { HEADLINE_OPTIONS } from './highlight.rules.ts'
 
 export interface PassageRow {

@@ -1,10 +1,10 @@
 /** Shows passages: texts with marks, titles and people. */
 import { visibleText } from '../../hear/agents/events/visibility.ts'
+import type { Channel } from '../../kernel/channel.ts'
 import { eachInSteps } from '../../platform/concurrency/steps.ts'
 import { inSlices, mapInSlices } from '../../platform/concurrency/time-slicing.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import { textOf, wordsInSteps } from '../../platform/text/words.rules.ts'
-import type { Channel } from '../counts/model.ts'
 import { headlineInSteps, plainLine } from './highlight.rules.ts'
 import { MAX_PASSAGE } from './passage.rules.ts'
 import * as store from './results.store.ts'

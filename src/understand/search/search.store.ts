@@ -5,8 +5,8 @@
  * index serves: the planner would otherwise combine two indexes, and read all rows of the organization.
  */
 import type { PendingQuery, Row } from 'postgres'
+import type { Channel } from '../../kernel/channel.ts'
 import type { Query, Tx } from '../../platform/db/pool.ts'
-import type { Channel } from '../counts/model.ts'
 import type { Unit, Weighted } from './any.rules.ts'
 import { relevance } from './any.store.ts'
 

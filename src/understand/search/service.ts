@@ -5,15 +5,16 @@
  * places, in turns by organization, and each statement has a time limit. So searches of one organization do not delay those of another.
  */
 
-import type { Deps } from '../../app/container.ts'
-import type { Viewer } from '../../calls/folders/service.ts'
+import type { AnalyzerDeps } from '../../analysis/analyze/create.ts'
+import type { Channel } from '../../kernel/channel.ts'
+import type { Deps } from '../../kernel/deps.ts'
+import type { Viewer } from '../../kernel/principal.ts'
 import { createFairQueue } from '../../platform/concurrency/fair-queue.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import { errorCode } from '../../platform/db/sqlstate.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { AppError } from '../../platform/errors.ts'
 import { invalid } from '../../platform/validation/json.ts'
-import type { Channel } from '../counts/model.ts'
 import { type FindDeps, NOTHING, type Results, type SearchRequest, search } from './find.ts'
 import { MAX_QUESTION, type Match } from './model.ts'
 import { parsedOf, type SearchText, searchTextOf, textsOf } from './query.rules.ts'
@@ -24,7 +25,7 @@ import * as store from './search.store.ts'
 export type { Result } from './find.ts'
 export type Search = ReturnType<typeof createSearch>
 
-export interface SearchDeps extends Pick<Deps, 'sql' | 'textWork'>, FindDeps {}
+export interface SearchDeps extends Pick<Deps & AnalyzerDeps, 'sql' | 'textWork'>, FindDeps {}
 
 /** A question to `passages`. */
 export interface PassagesRequest {

@@ -2,9 +2,11 @@
  * The actor that keeps the themes of an organization. All its turns lock the organization's themes before they write, and so do the requests of
  * people, so that an item, the centroid, the counts and the words of its theme always change together.
  */
+
 import { defineActor } from '../../actors/declaration.ts'
 import type { ActorDefinition, LongTurn, NewMessage } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { AnalyzerDeps } from '../../analysis/analyze/create.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { themesMessages } from '../../kernel/messages/themes.ts'
 import { choose, embed, isOutdated, MAX_ASSIGNED, readWork, saveAssigned } from './assign.ts'
 import { deleteChanges, readChanges } from './changes.store.ts'
@@ -18,7 +20,7 @@ import { readThemes } from './themes.store.ts'
 import { needsTitle } from './title.rules.ts'
 import { brokenTitles } from './titles.store.ts'
 
-type ThemeDeps = Pick<Deps, 'modelServer' | 'newId' | 'textWork'>
+type ThemeDeps = Pick<Deps & AnalyzerDeps, 'modelServer' | 'newId' | 'textWork'>
 
 /** Items after which the pool is linked. */
 export const LINK_AFTER = 100

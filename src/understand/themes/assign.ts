@@ -3,9 +3,9 @@
  * meanwhile may change: themes that were merged pass the item on, and themes that are gone leave it in the pool.
  */
 
+import type { TextWork } from '../../analysis/analyze/text-work.ts'
 import { mapInSlices } from '../../platform/concurrency/time-slicing.ts'
 import type { Query, Tx } from '../../platform/db/pool.ts'
-import type { TextWork } from '../analyze/text-work.ts'
 import * as queue from './changes.store.ts'
 import { removeItems, unique } from './forget.ts'
 import { type Difference, differenceOf, type Kept, type WantedItem, wantedItems } from './items.rules.ts'

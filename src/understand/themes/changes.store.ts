@@ -1,7 +1,7 @@
 /** The SQL of the queue of subjects whose findings changed, and of these findings. Triggers write the queue (0059). */
 
+import type { Channel } from '../../kernel/channel.ts'
 import type { Query, Tx } from '../../platform/db/pool.ts'
-import type { Channel } from '../counts/model.ts'
 import type { Finding } from './items.rules.ts'
 import { DIMENSIONS } from './vector.rules.ts'
 

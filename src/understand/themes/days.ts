@@ -1,8 +1,8 @@
 /** The days of a period, as the clocks of the organization have them. */
 
+import type { Channel } from '../../kernel/channel.ts'
 import type { Query } from '../../platform/db/pool.ts'
 import { daysIn } from '../../platform/time-zone.rules.ts'
-import type { Channel } from '../counts/model.ts'
 import { readTimeZone } from './days.store.ts'
 import type { Days } from './read.store.ts'
 

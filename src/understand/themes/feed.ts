@@ -1,7 +1,7 @@
 /** Wakes the actors of organizations with changed findings. Nothing happens while findings are written but a row in a queue. */
 import { transactionWithOutbox } from '../../actors/mailbox.ts'
 import type { MaintenanceTask, NewMessage } from '../../actors/types.ts'
-import type { Deps } from '../../app/container.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import type { DataChange } from '../../platform/db/data-change.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { toThemes } from './actor.ts'

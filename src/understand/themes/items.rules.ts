@@ -1,5 +1,5 @@
 /** Which items a subject has, by its findings. Pure. */
-import type { Channel } from '../counts/model.ts'
+import type { Channel } from '../../kernel/channel.ts'
 import { stemsOf } from './words.rules.ts'
 
 /** Items of one conversation, feedback record or recording. */

@@ -1,7 +1,7 @@
 /** The SQL of items. Callers that write hold the organization's lock (`lockProgress`). */
 
+import type { Channel } from '../../kernel/channel.ts'
 import type { Query, Tx } from '../../platform/db/pool.ts'
-import type { Channel } from '../counts/model.ts'
 import type { SubjectKey } from './changes.store.ts'
 import type { PresentItem } from './items.rules.ts'
 import { DIMENSIONS } from './vector.rules.ts'

@@ -2,6 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { pageOf, pageQuery } from '../../http/paging.ts'
 import { momentParameter } from '../../http/parameters.ts'
+import { CHANNELS } from '../../kernel/channel.ts'
 import { MAX_NAME } from '../../platform/validation/names.ts'
 import {
   count,
@@ -15,7 +16,6 @@ import {
   trimmedText,
   uuid,
 } from '../../platform/validation/schema.ts'
-import { CHANNELS } from '../counts/model.ts'
 
 export const SORTS = ['rising', 'count'] as const
 const TITLE_MAKERS = ['terms', 'model', 'person'] as const

@@ -1,10 +1,10 @@
 /** The SQL that reads themes for callers. Quotations and people are those of subjects that the caller may see. */
 import type { PendingQuery, Row } from 'postgres'
+import type { Channel } from '../../kernel/channel.ts'
 import { marginOf, SCAN_ROWS } from '../../platform/db/bounded-scan.ts'
 import { asMicroseconds } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
 import type { Day } from '../../platform/time-zone.rules.ts'
-import type { Channel } from '../counts/model.ts'
 import { EARLIER_WEEKS, RECENT_DAYS } from './trend.rules.ts'
 
 type Fragment = PendingQuery<Row[]>

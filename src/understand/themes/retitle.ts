@@ -1,6 +1,6 @@
 /** Gives a theme another title: of a model server, if one is configured, else a quotation, else words. A title of a person stays. */
 import type { LongTurn } from '../../actors/types.ts'
-import type { ChatServer } from '../analyze/chat.ts'
+import type { ChatServer } from '../../analysis/analyze/chat.ts'
 import { quotationsOfTheme } from './items.store.ts'
 import { quotedTitles, uniqueTitle } from './quotation.rules.ts'
 import { readSurroundings } from './surroundings.ts'

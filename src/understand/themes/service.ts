@@ -3,10 +3,11 @@
  * conversations and recordings that the caller may not see are left out. Counts and titles are those of the organization.
  */
 import { transactionWithOutbox } from '../../actors/mailbox.ts'
-import type { Deps } from '../../app/container.ts'
-import type { Folders, Viewer } from '../../calls/folders/service.ts'
+import type { Folders } from '../../calls/folders/service.ts'
 import type { Conversations } from '../../hear/agents/reads/service.ts'
+import type { Deps } from '../../kernel/deps.ts'
 import { themesMessages } from '../../kernel/messages/themes.ts'
+import type { Viewer } from '../../kernel/principal.ts'
 import type { Alongside } from '../../platform/db/alongside.ts'
 import { scan } from '../../platform/db/bounded-scan.ts'
 import type { Query, Tx } from '../../platform/db/pool.ts'

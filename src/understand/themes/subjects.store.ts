@@ -1,7 +1,7 @@
 /** The SQL that reads the themes of subjects. */
 
+import type { Channel } from '../../kernel/channel.ts'
 import type { Query } from '../../platform/db/pool.ts'
-import type { Channel } from '../counts/model.ts'
 
 export interface ThemeOfSubject {
   readonly channel: Channel

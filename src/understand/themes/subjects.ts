@@ -1,7 +1,7 @@
 /** The themes of conversations, feedback records and recordings, for other features. */
 
+import type { Channel } from '../../kernel/channel.ts'
 import type { Query } from '../../platform/db/pool.ts'
-import type { Channel } from '../counts/model.ts'
 import * as store from './subjects.store.ts'
 
 export type { ThemeOfSubject } from './subjects.store.ts'

@@ -1,7 +1,7 @@
 /** Asks a model server for the title of a theme: one request, with a few redacted quotations. */
 import { Type } from '@sinclair/typebox'
-import { AnalyzerError } from '../analyze/analyzer-error.ts'
-import { type ChatServer, nonceOf } from '../analyze/chat.ts'
+import { AnalyzerError } from '../../analysis/analyze/analyzer-error.ts'
+import { type ChatServer, nonceOf } from '../../analysis/analyze/chat.ts'
 import { checkedTitle, type Quotation, redacted } from './title.rules.ts'
 
 const QUOTATIONS = 8

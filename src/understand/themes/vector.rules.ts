@@ -4,8 +4,8 @@
  * A vector is 256 signed bytes. A sum of vectors is in integers, so a member that leaves takes away exactly what it brought. Stored are vectors and
  * sums as they are: what all texts of an organization have in common is subtracted when they are compared, because it changes.
  */
-import { DIMENSIONS } from '../analyze/builtin/vectors/format.rules.ts'
-import FIXED from '../analyze/builtin/vectors/mean.json'
+import { DIMENSIONS } from '../../analysis/analyze/builtin/vectors/format.rules.ts'
+import FIXED from '../../analysis/analyze/builtin/vectors/mean.json'
 
 export { DIMENSIONS }
 /** A vector of length 1 has this length in bytes. */

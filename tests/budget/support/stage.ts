@@ -1,8 +1,8 @@
 /** A real service in its own process, with the objects that a body for each operation needs, and a watcher process. */
 import { join } from 'node:path'
+import { linesOf } from '../../../src/analysis/analyze/lines.ts'
 import type { Operation } from '../../../src/http/operation.ts'
 import { asOperation } from '../../../src/http/website-operation.ts'
-import { linesOf } from '../../../src/understand/analyze/lines.ts'
 import { testServer } from '../../support/database.ts'
 import { createSource } from '../../support/metadata.ts'
 import type { Service, Services } from '../../support/process.ts'

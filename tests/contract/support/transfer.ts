@@ -3,9 +3,9 @@
  * and its memory contains nothing else.
  */
 
-import type { S3Config } from '../../../src/app/config.ts'
 import { createFolderStore, type FolderStoreOptions } from '../../../src/platform/storage/folder.ts'
 import { createS3Store } from '../../../src/platform/storage/s3.ts'
+import type { S3Config } from '../../../src/platform/storage/s3-config.ts'
 
 export interface Transfer {
   readonly store: { readonly s3: S3Config } | { readonly folder: FolderStoreOptions }

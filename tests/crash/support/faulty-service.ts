@@ -1,10 +1,10 @@
 /** A worker process whose threads are `faulty.worker.ts`; its settings come from the environment, as usual. */
 import type { MessagePort } from 'node:worker_threads'
 import { startThreads } from '../../../src/actors/threads.ts'
+import { serveTextPort } from '../../../src/analysis/analyze/text-port.ts'
+import { createTextProcesses, TEXT_PROCESS } from '../../../src/analysis/analyze/text-process.ts'
 import { loadConfig } from '../../../src/app/config.ts'
 import { createContainer } from '../../../src/app/container.ts'
-import { serveTextPort } from '../../../src/understand/analyze/text-port.ts'
-import { createTextProcesses, TEXT_PROCESS } from '../../../src/understand/analyze/text-process.ts'
 import { EARSHOT } from '../../support/executable.ts'
 
 const config = loadConfig(process.env)

@@ -2,14 +2,16 @@
  * A worker thread as in production, with every possible defect: poison messages, a clock that
  * jumps by hours, short leases. Its probes record what the runtime did to them.
  */
+
 import { parentPort } from 'node:worker_threads'
 import type { RuntimeOptions } from '../../../src/actors/options.ts'
 import { serveThread } from '../../../src/actors/thread.ts'
 import type { ActorDefinition, LongHandler, Message, ShortHandler } from '../../../src/actors/types.ts'
+import { createRemoteTextWork } from '../../../src/analysis/analyze/text-port.ts'
 import { createContainer } from '../../../src/app/container.ts'
 import { createFeatures } from '../../../src/app/features.ts'
+import type { Config } from '../../../src/kernel/config.ts'
 import type { Tx } from '../../../src/platform/db/pool.ts'
-import { createRemoteTextWork } from '../../../src/understand/analyze/text-port.ts'
 import { FAULTY_OPTIONS } from './options.ts'
 
 if (parentPort === null) throw new Error('this file is the entry of a thread')
@@ -103,7 +105,7 @@ function withProbes(definition: ActorDefinition): ActorDefinition {
 }
 
 letTheClockJump()
-serveThread(parentPort, ({ config, servers, index, port }) => {
+serveThread<Config>(parentPort, ({ config, servers, index, port }) => {
   const textWork = port === null ? undefined : createRemoteTextWork(port)
   const container = createContainer(config, servers, `earshot-thread-${index}`, { redoable: true, textWork })
   const { actors, maintenance } = createFeatures(container)

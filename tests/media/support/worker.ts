@@ -6,7 +6,7 @@
 import { createRuntime } from '../../../src/actors/runtime.ts'
 import { loadConfig } from '../../../src/app/config.ts'
 import { createContainer } from '../../../src/app/container.ts'
-import { recordingActor } from '../../../src/calls/recordings/actor.ts'
+import { recordingActor } from '../../../src/calls/processing/actor.ts'
 import { CRASH_OPTIONS } from '../../crash/support/options.ts'
 import { localInternet } from '../../support/media.ts'
 

@@ -3,7 +3,7 @@
  * process may have as many.
  */
 import { join } from 'node:path'
-import { linesOf } from '../../../src/understand/analyze/lines.ts'
+import { linesOf } from '../../../src/analysis/analyze/lines.ts'
 import type { Sockets } from './sockets.process.ts'
 
 export interface OpenSockets {

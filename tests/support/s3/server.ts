@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
-import type { S3Config } from '../../../src/app/config.ts'
+import type { S3Config } from '../../../src/platform/storage/s3-config.ts'
 import { eventually } from '../eventually.ts'
 
 /** Not the one on the PATH: the packages belong to the system's own. */

@@ -5,7 +5,7 @@
  * the user is the one of the browser session of this service: the library's own session is never used a second time.
  */
 import type { Configuration, FindAccount, KoaContextWithOIDC, Provider } from 'oidc-provider'
-import type { Config } from '../../../app/config.ts'
+import type { Config } from '../../../kernel/config.ts'
 import type { Log } from '../../../platform/observability/log.ts'
 import type { Identity } from '../../identity/service.ts'
 import { ensureSigningKey } from '../../identity/signing-key.ts'

@@ -1,8 +1,8 @@
 /** Calls the library of the authorization server for requests to this service. */
 import { LRUCache } from 'lru-cache'
 import type { InteractionResults, Provider } from 'oidc-provider'
-import type { Deps } from '../../../app/container.ts'
 import { pathOf, queryOf } from '../../../http/address.ts'
+import type { Deps } from '../../../kernel/deps.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { createSendOutbound } from '../../../platform/net/outbound-request.ts'
 import { pageResponse, redirect } from '../html.ts'

@@ -4,9 +4,9 @@
  */
 import { Elysia } from 'elysia'
 import type { InteractionResults } from 'oidc-provider'
-import type { Deps } from '../../../app/container.ts'
 import { pathOf, queryOf } from '../../../http/address.ts'
 import type { BodyBudget } from '../../../http/body-budget.ts'
+import type { Deps } from '../../../kernel/deps.ts'
 import { AppError } from '../../../platform/errors.ts'
 import type { Identity } from '../../identity/service.ts'
 import { pageResponse, redirect } from '../html.ts'

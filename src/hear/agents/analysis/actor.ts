@@ -12,6 +12,7 @@
  *
  * A model server makes one pass. It takes one conversation at a time, so each session then has its own turn.
  */
+
 import { defineActor } from '../../../actors/declaration.ts'
 import {
   type ActorDefinition,
@@ -21,7 +22,13 @@ import {
   type Message,
   type Send,
 } from '../../../actors/types.ts'
-import type { Deps } from '../../../app/container.ts'
+import { AnalyzerError } from '../../../analysis/analyze/analyzer-error.ts'
+import { createBuiltInAnalyzer } from '../../../analysis/analyze/builtin/builtin.ts'
+import type { AnalyzerDeps } from '../../../analysis/analyze/create.ts'
+import { createAnalyzer } from '../../../analysis/analyze/create.ts'
+import type { Analyzer } from '../../../analysis/analyze/insight.ts'
+import type { Result } from '../../../analysis/findings/finding.rules.ts'
+import type { Deps } from '../../../kernel/deps.ts'
 import {
   analysisMessages,
   sessionReanalysisMessages,
@@ -29,11 +36,6 @@ import {
 } from '../../../kernel/messages/analysis.ts'
 import type { Tx } from '../../../platform/db/pool.ts'
 import type { NewId } from '../../../platform/ids.ts'
-import { AnalyzerError } from '../../../understand/analyze/analyzer-error.ts'
-import { createBuiltInAnalyzer } from '../../../understand/analyze/builtin/builtin.ts'
-import { createAnalyzer } from '../../../understand/analyze/create.ts'
-import type { Analyzer } from '../../../understand/analyze/insight.ts'
-import type { Result } from '../../../understand/findings/finding.rules.ts'
 import { lockSessions, saveProcessingStatuses } from '../sessions/progress.store.ts'
 import { analyzeMessage, isTerminal } from '../sessions/session.rules.ts'
 import { processingStatusOf } from '../sessions/turn.rules.ts'
@@ -47,7 +49,7 @@ const PAGE = 50
 /** Responses of all sessions of a turn. It bounds the memory of a turn with many long sessions. */
 const PAGE_TOGETHER = 128
 
-type AnalysisDeps = Pick<Deps, 'modelServer' | 'newId' | 'textWork' | 'tokenBudget'>
+type AnalysisDeps = Pick<Deps & AnalyzerDeps, 'modelServer' | 'newId' | 'textWork' | 'tokenBudget'>
 
 /** A page of a session's responses, and what was said in the session. */
 interface Page {

@@ -1,7 +1,7 @@
 /** From the messages of a session to what the analyser reads, and from its findings to signals of the messages. Pure. */
-import type { Subject } from '../../../understand/analyze/insight.ts'
-import { textOf } from '../../../understand/analyze/text.ts'
-import type { Draft, Result } from '../../../understand/findings/finding.rules.ts'
+import type { Subject } from '../../../analysis/analyze/insight.ts'
+import { textOf } from '../../../analysis/analyze/text.ts'
+import type { Draft, Result } from '../../../analysis/findings/finding.rules.ts'
 import type { SpokenRow } from './conversation.store.ts'
 import type { QuotedMessage, QuotePlace } from './quotes.store.ts'
 

@@ -1,15 +1,15 @@
 /** What an analysis says about sessions: asks the analyser, and hands the results to the writer of findings. */
 
-import type { Query, Tx } from '../../../platform/db/pool.ts'
-import type { NewId } from '../../../platform/ids.ts'
-import type { Analyzer, Insight } from '../../../understand/analyze/insight.ts'
-import { type Result, resultOf, type Version } from '../../../understand/findings/finding.rules.ts'
+import type { Analyzer, Insight } from '../../../analysis/analyze/insight.ts'
+import { type Result, resultOf, type Version } from '../../../analysis/findings/finding.rules.ts'
 import {
   NEVER_ANALYSED,
   readSessionFindings,
   type Stored,
   saveReadings,
-} from '../../../understand/findings/service.ts'
+} from '../../../analysis/findings/service.ts'
+import type { Query, Tx } from '../../../platform/db/pool.ts'
+import type { NewId } from '../../../platform/ids.ts'
 import type { LockedSession } from '../sessions/progress.store.ts'
 import { type Conversation, draftsOf, quotedMessages } from './conversation.rules.ts'
 import { type QuotePlace, readQuotePlaces } from './quotes.store.ts'

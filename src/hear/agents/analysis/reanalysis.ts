@@ -5,20 +5,22 @@
  * It runs beside the actor `analysis`. A first pass that was stored meanwhile is the newer one, so the result is dropped then. If
  * the session had a turn meanwhile, it is read once more.
  */
+
 import { defineActor } from '../../../actors/declaration.ts'
 import { type ActorDefinition, asGroupTurn, type GroupTurn, type LongHandler } from '../../../actors/types.ts'
-import type { Deps } from '../../../app/container.ts'
+import type { AnalyzerDeps } from '../../../analysis/analyze/create.ts'
+import { createBackgroundAnalyzer } from '../../../analysis/analyze/create.ts'
+import type { Analyzer } from '../../../analysis/analyze/insight.ts'
+import { giveUpSession } from '../../../analysis/findings/service.ts'
+import type { Deps } from '../../../kernel/deps.ts'
 import { sessionReanalysisMessages, toReanalyze } from '../../../kernel/messages/analysis.ts'
-import { createBackgroundAnalyzer } from '../../../understand/analyze/create.ts'
-import type { Analyzer } from '../../../understand/analyze/insight.ts'
-import { giveUpSession } from '../../../understand/findings/service.ts'
 import { lockSessions } from '../sessions/progress.store.ts'
 import { type Conversation, conversationOf } from './conversation.rules.ts'
 import { readConversations } from './conversation.store.ts'
 import { readPresent, resultsOf, saveSessions, storedOf } from './readings.ts'
 import { readVersions, type SessionVersion } from './reanalysis.store.ts'
 
-type SessionReanalysisDeps = Pick<Deps, 'modelServer' | 'newId' | 'textWork' | 'tokenBudget'>
+type SessionReanalysisDeps = Pick<Deps & AnalyzerDeps, 'modelServer' | 'newId' | 'textWork' | 'tokenBudget'>
 
 /** Time until a session that changed while it was read is read once more. */
 const CHANGED_DELAY_MS = 5_000

@@ -4,7 +4,7 @@
  */
 
 import type { Outbox } from '../../../actors/mailbox.ts'
-import type { Deps } from '../../../app/container.ts'
+import type { Deps } from '../../../kernel/deps.ts'
 import { sessionMessages } from '../../../kernel/messages/session.ts'
 import type { Outcome } from '../../../platform/concurrency/group-commit.ts'
 import type { Tx } from '../../../platform/db/pool.ts'

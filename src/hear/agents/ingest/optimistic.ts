@@ -8,7 +8,7 @@
  * Appends always take it, because the service numbers their events from the locked state.
  */
 import { transactionWithOutbox } from '../../../actors/mailbox.ts'
-import type { Deps } from '../../../app/container.ts'
+import type { Deps } from '../../../kernel/deps.ts'
 import type { Outcome } from '../../../platform/concurrency/group-commit.ts'
 import { isForeignKeyViolation, isRetryable, isUniqueViolation } from '../../../platform/db/sqlstate.ts'
 import { AppError } from '../../../platform/errors.ts'

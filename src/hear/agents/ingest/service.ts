@@ -6,11 +6,11 @@
  * true. The session's actor makes signals later. Failures come in this order: 401, 404, 400, 409.
  */
 
-import type { Principal } from '../../../access/identity/principal.ts'
 import { createEventQuota } from '../../../access/quotas/service.ts'
-import type { Deps } from '../../../app/container.ts'
 import { AGENT_CHALLENGE } from '../../../http/auth.ts'
 import { jsonLoad } from '../../../http/json-cost.ts'
+import type { Deps } from '../../../kernel/deps.ts'
+import type { Principal } from '../../../kernel/principal.ts'
 import { asService } from '../../../platform/concurrency/caller.ts'
 import { createGroupCommit } from '../../../platform/concurrency/group-commit.ts'
 import { errorOfData } from '../../../platform/concurrency/work.ts'

@@ -1,6 +1,8 @@
 /** Wire shapes of the routes that read sessions, events and revisions. */
 
 import { type Static, Type } from '@sinclair/typebox'
+import { OUTCOMES, SENTIMENTS } from '../../../analysis/analyze/insight.ts'
+import { AnalysisShape, OutcomeBasisShape } from '../../../analysis/findings/coverage.model.ts'
 import { pageOf, pageQuery } from '../../../http/paging.ts'
 import { momentParameter } from '../../../http/parameters.ts'
 import {
@@ -13,8 +15,6 @@ import {
   updatedAt,
   uuid,
 } from '../../../platform/validation/schema.ts'
-import { OUTCOMES, SENTIMENTS } from '../../../understand/analyze/insight.ts'
-import { AnalysisShape, OutcomeBasisShape } from '../../../understand/findings/coverage.model.ts'
 import { Context, Event, Feedback, Participant, SESSION_STATUSES } from '../model.ts'
 import { ProcessingStatusWord } from '../request-model.ts'
 

@@ -4,7 +4,9 @@
  * Sessions that the reader may not see (of another organization, or of an application with restricted conversation access) do not
  * exist for the reader: they are in no list, and their ids are 404.
  */
-import type { Folders, Viewer } from '../../../calls/folders/service.ts'
+
+import type { Folders } from '../../../calls/folders/service.ts'
+import type { Viewer } from '../../../kernel/principal.ts'
 import type { Alongside } from '../../../platform/db/alongside.ts'
 import type { MomentSlice, Slice } from '../../../platform/db/keyset.ts'
 import type { Query, Sql } from '../../../platform/db/pool.ts'
@@ -25,8 +27,6 @@ export interface ConversationsDeps {
   readonly log: Log
   readonly folders: Pick<Folders, 'visibleRecording'>
 }
-
-export type { StoredFinding } from './signal.ts'
 
 export type Conversations = ReturnType<typeof createConversations>
 

@@ -1,5 +1,5 @@
 /** What a list of sessions is asked for. Pure. */
-import type { Outcome } from '../../../understand/analyze/insight.ts'
+import type { Outcome } from '../../../analysis/analyze/insight.ts'
 import type { Period, ProcessingStatus, SessionStatus } from '../model.ts'
 import { isBounded } from './signals.rules.ts'
 

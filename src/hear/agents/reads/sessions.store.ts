@@ -5,12 +5,12 @@
  * reader may not see is not found, exactly as one that does not exist.
  */
 
+import type { Outcome, Sentiment } from '../../../analysis/analyze/insight.ts'
+import type { OutcomeBasis } from '../../../analysis/findings/basis.rules.ts'
+import type { ReadSubject } from '../../../analysis/findings/coverage.rules.ts'
 import { type Scanned, scan, wholly } from '../../../platform/db/bounded-scan.ts'
 import { asMoment, behind, type MomentSlice } from '../../../platform/db/keyset.ts'
 import type { Query } from '../../../platform/db/pool.ts'
-import type { Outcome, Sentiment } from '../../../understand/analyze/insight.ts'
-import type { OutcomeBasis } from '../../../understand/findings/basis.rules.ts'
-import type { ReadSubject } from '../../../understand/findings/coverage.rules.ts'
 import type { Context, Participant, ProcessingStatus, SessionStatus } from '../model.ts'
 import { orderOfSessions, type SessionFilter } from './sessions.rules.ts'
 import { isBounded } from './signals.rules.ts'

@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { pageQuery } from '../../../http/paging.ts'
 import { momentParameter, personParameter } from '../../../http/parameters.ts'
+import { CHANNELS } from '../../../kernel/channel.ts'
 import {
   createdAt,
   described,
@@ -12,7 +13,6 @@ import {
   updatedAt,
   uuid,
 } from '../../../platform/validation/schema.ts'
-import { CHANNELS } from '../../../understand/counts/model.ts'
 import { RATINGS, SIGNAL_KINDS, SIGNAL_SOURCES } from '../model.ts'
 
 const SignalKindWord = named(

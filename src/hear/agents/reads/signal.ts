@@ -1,6 +1,5 @@
 /** A signal as it is read. */
-import type { Tier } from '../../../understand/analyze/insight.ts'
-import type { Channel } from '../../../understand/counts/model.ts'
+import type { Channel } from '../../../kernel/channel.ts'
 import type { Rating, SignalKind, SignalSource } from '../model.ts'
 
 interface Evidence {
@@ -47,20 +46,4 @@ export interface SignalRow {
   readonly createdMoment: string
   readonly occurredMoment: string
   readonly updatedAt: Date
-}
-
-/** What a correction reads of a finding. */
-export interface StoredFinding {
-  readonly id: string
-  readonly channel: Channel
-  readonly sessionId: string | null
-  readonly recordId: number | null
-  readonly recordingId: string | null
-  readonly kind: string
-  /** The kind that the analyser found, where a person gave it another one. */
-  readonly foundKind: string | null
-  /** Null: it is no finding, or one of an older version. */
-  readonly tier: Tier | null
-  readonly language: string | null
-  readonly analyzer: { readonly name: string; readonly version: string } | null
 }

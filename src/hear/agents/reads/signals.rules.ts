@@ -1,5 +1,5 @@
 /** What a list of signals is asked for. Pure. */
-import type { Channel } from '../../../understand/counts/model.ts'
+import type { Channel } from '../../../kernel/channel.ts'
 import type { Period, Rating, SignalKind, SignalSource } from '../model.ts'
 import type { SignalRow } from './signal.ts'
 

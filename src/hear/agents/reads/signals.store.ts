@@ -5,11 +5,12 @@
  * condition of their list. Everybody in the organization may see feedback.
  */
 
+import type { StoredFinding } from '../../../analysis/findings/verdicts.ts'
+import type { Channel } from '../../../kernel/channel.ts'
 import { type Scanned, scan, wholly } from '../../../platform/db/bounded-scan.ts'
 import { asMoment, behind, type MomentSlice, type Slice } from '../../../platform/db/keyset.ts'
 import type { Query } from '../../../platform/db/pool.ts'
-import type { Channel } from '../../../understand/counts/model.ts'
-import type { SignalRow, StoredFinding } from './signal.ts'
+import type { SignalRow } from './signal.ts'
 import { isBounded, kindsMeant, orderOfSignals, type SignalFilter } from './signals.rules.ts'
 import {
   eachApplication,

@@ -17,7 +17,7 @@ import type {
   Send,
   Visit,
 } from '../../../actors/types.ts'
-import type { Deps } from '../../../app/container.ts'
+import type { Deps } from '../../../kernel/deps.ts'
 import { toReanalyze } from '../../../kernel/messages/analysis.ts'
 import { passageMessages } from '../../../kernel/messages/passage.ts'
 import { sessionMessages } from '../../../kernel/messages/session.ts'

@@ -5,7 +5,7 @@
 
 import { type Outbox, transactionWithOutbox } from '../../../actors/mailbox.ts'
 import type { MaintenanceTask } from '../../../actors/types.ts'
-import type { Deps } from '../../../app/container.ts'
+import type { Deps } from '../../../kernel/deps.ts'
 import { sessionMessages } from '../../../kernel/messages/session.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { deleteSessions } from './deletion.store.ts'

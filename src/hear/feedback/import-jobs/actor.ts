@@ -6,8 +6,8 @@
  */
 import { defineActor } from '../../../actors/declaration.ts'
 import type { ActorDefinition, GiveUp, LongHandler, LongTurn } from '../../../actors/types.ts'
-import type { Deps } from '../../../app/container.ts'
 import { beginFile, type CompleteFile, endFile } from '../../../calls/uploads/file-uploads.ts'
+import type { Deps } from '../../../kernel/deps.ts'
 import { feedbackImportMessages } from '../../../kernel/messages/feedback-import.ts'
 import { erasedAmong } from '../../../people/running-erasures.ts'
 import type { People } from '../../../people/service.ts'

@@ -1,6 +1,6 @@
 /** Forgets what imports keep of customers' words, and ends imports that nobody started. */
 import type { MaintenanceTask } from '../../../actors/types.ts'
-import type { Deps } from '../../../app/container.ts'
+import type { Deps } from '../../../kernel/deps.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { forgetImport } from './service.ts'
 import { dueImports } from './store.ts'

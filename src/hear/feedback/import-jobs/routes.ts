@@ -1,11 +1,11 @@
 /** Operations on imports of CSV files. They parse, call the service and shape the response. */
 import { Type } from '@sinclair/typebox'
 import { recorded } from '../../../access/audit/change.ts'
-import type { Config } from '../../../app/config.ts'
 import { UPLOAD_PATH } from '../../../calls/uploads/file-uploads.ts'
 import { baseUrlOf } from '../../../http/base-url.ts'
 import { accepted, created, type Operation, ok, operation } from '../../../http/operation.ts'
 import { integerId, integerIdOf, uuidOf } from '../../../http/parameters.ts'
+import type { Config } from '../../../kernel/config.ts'
 import { CREATED_EXAMPLE, IMPORT_EXAMPLE, MAPPING, PREVIEW_EXAMPLE } from './examples.ts'
 import * as model from './model.ts'
 import type { FeedbackImports, ImportState, JudgedRow } from './service.ts'

@@ -1,6 +1,5 @@
 /** Use cases of imports: create one, see its first rows judged, start it, follow it, and get its refused rows. */
 import { transactionWithOutbox } from '../../../actors/mailbox.ts'
-import type { Deps } from '../../../app/container.ts'
 import {
   cancelFileUpload,
   createFileUpload,
@@ -9,6 +8,7 @@ import {
   type FileUploadsDeps,
   findFileUpload,
 } from '../../../calls/uploads/file-uploads.ts'
+import type { Deps } from '../../../kernel/deps.ts'
 import { feedbackImportMessages } from '../../../kernel/messages/feedback-import.ts'
 import type { Alongside } from '../../../platform/db/alongside.ts'
 import type { Query, Tx } from '../../../platform/db/pool.ts'

@@ -8,7 +8,7 @@
 import { defineActor } from '../../../actors/declaration.ts'
 import { limitTransactions } from '../../../actors/limit-transactions.ts'
 import type { ActorDefinition, LongTurn, Send } from '../../../actors/types.ts'
-import type { Deps } from '../../../app/container.ts'
+import type { Deps } from '../../../kernel/deps.ts'
 import { importSourceMessages } from '../../../kernel/messages/import-source.ts'
 import { Semaphore, withPermit } from '../../../platform/concurrency/semaphore.ts'
 import type { Tx } from '../../../platform/db/pool.ts'

@@ -1,7 +1,7 @@
 /** Wakes the actors of import sources that are due. */
 import { transactionWithOutbox } from '../../../actors/mailbox.ts'
 import type { MaintenanceTask } from '../../../actors/types.ts'
-import type { Deps } from '../../../app/container.ts'
+import type { Deps } from '../../../kernel/deps.ts'
 import { importSourceMessages } from '../../../kernel/messages/import-source.ts'
 import { lockDueSources } from './store.ts'
 

@@ -2,8 +2,8 @@
 
 import { lockOrganization } from '../../../access/identity/organizations.ts'
 import { transactionWithOutbox } from '../../../actors/mailbox.ts'
-import type { Config } from '../../../app/config.ts'
-import type { Deps } from '../../../app/container.ts'
+import type { Config } from '../../../kernel/config.ts'
+import type { Deps } from '../../../kernel/deps.ts'
 import { importSourceMessages } from '../../../kernel/messages/import-source.ts'
 import type { Alongside } from '../../../platform/db/alongside.ts'
 import { transaction } from '../../../platform/db/transaction.ts'

@@ -3,8 +3,8 @@
  * Protocol). Keys of organizations and cookies of browsers do not count here.
  */
 
-import type { Authentication, UserPrincipal } from '../../../access/identity/authentication.ts'
-import type { Config } from '../../../app/config.ts'
+import type { Config } from '../../../kernel/config.ts'
+import type { Authentication, UserPrincipal } from '../../../kernel/principal.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { metadataUrlOf, READ_SCOPE, resourceOf, scopesOf, WRITE_SCOPE } from './metadata.ts'
 

@@ -5,12 +5,12 @@
  * 503) → body (400, 408, 413, 415) → scope (403) → the protocol.
  */
 import { type Context, Elysia } from 'elysia'
-import type { Authentication, UserPrincipal } from '../../../access/identity/authentication.ts'
-import type { Deps } from '../../../app/container.ts'
 import { baseUrlOf } from '../../../http/base-url.ts'
 import type { BodyBudget } from '../../../http/body-budget.ts'
 import { createCounter, createFailureLimit } from '../../../http/rate-limit.ts'
 import { REQUEST_ID_HEADER } from '../../../http/request-id.ts'
+import type { Deps } from '../../../kernel/deps.ts'
+import type { Authentication, UserPrincipal } from '../../../kernel/principal.ts'
 import { asCaller } from '../../../platform/concurrency/caller.ts'
 import { createFairQueue, type FairQueue } from '../../../platform/concurrency/fair-queue.ts'
 import { AppError } from '../../../platform/errors.ts'

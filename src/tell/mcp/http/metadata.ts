@@ -1,7 +1,7 @@
 /** How clients find out where to get a token (RFC 9728, "OAuth 2.0 Protected Resource Metadata"). */
 import { Elysia } from 'elysia'
-import type { Config } from '../../../app/config.ts'
 import { baseUrlOf } from '../../../http/base-url.ts'
+import type { Config } from '../../../kernel/config.ts'
 import { readOnly } from '../../../platform/net/methods.ts'
 import { trimEndOf } from '../../../platform/validation/trim.ts'
 

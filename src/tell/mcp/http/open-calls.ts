@@ -5,7 +5,7 @@
  * places of their own, many more, because a question that nobody answers costs no work.
  */
 
-import type { UserPrincipal } from '../../../access/identity/authentication.ts'
+import type { UserPrincipal } from '../../../kernel/principal.ts'
 import { createFairQueue } from '../../../platform/concurrency/fair-queue.ts'
 import { AppError } from '../../../platform/errors.ts'
 

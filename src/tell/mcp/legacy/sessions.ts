@@ -5,7 +5,7 @@
  * answer every request of it, also after a restart. A question goes out on the open answer of a call, and the user's answer comes
  * back as another request, which may reach another process: it is stored, and the process that asked looks for it.
  */
-import type { Deps } from '../../../app/container.ts'
+import type { Deps } from '../../../kernel/deps.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { isUuid } from '../../../platform/ids.ts'
 import { deleteOldApprovals } from '../approval.store.ts'

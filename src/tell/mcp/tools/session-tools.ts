@@ -1,9 +1,9 @@
 /** The tool that uploads a session of a coding agent. */
 import { type Static, Type } from '@sinclair/typebox'
-import type { UserPrincipal } from '../../../access/identity/authentication.ts'
 import { CodingSessionResult, UploadCodingSession } from '../../../hear/coding-sessions/model.ts'
 import type { CodingSessions } from '../../../hear/coding-sessions/service.ts'
 import type { SessionUploads } from '../../../hear/coding-sessions/uploads.ts'
+import type { UserPrincipal } from '../../../kernel/principal.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { invalid } from '../../../platform/validation/json.ts'
 import { approvalMember } from './approved.ts'

@@ -1,6 +1,6 @@
 /** The declaration of a tool. The list that clients read and the calls that they make both follow from it. */
 import type { Static, TObject } from '@sinclair/typebox'
-import type { UserPrincipal } from '../../../access/identity/authentication.ts'
+import type { UserPrincipal } from '../../../kernel/principal.ts'
 
 /** A call whose arguments are valid and whose objects exist. Nothing has been changed yet. */
 interface PreparedCall {

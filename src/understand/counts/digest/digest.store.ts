@@ -1,7 +1,8 @@
 /** SQL of the quotations in a summary, with the conditions of access of each row. */
+
+import type { Channel } from '../../../kernel/channel.ts'
 import type { Tx } from '../../../platform/db/pool.ts'
 import type { Days } from '../counts.rules.ts'
-import type { Channel } from '../model.ts'
 import type { Fragment } from '../period.store.ts'
 import { EXAMINED } from './model.ts'
 

@@ -1,10 +1,10 @@
 /** Shapes of `GET /v3/rest/insights/digest`. */
 import { Type } from '@sinclair/typebox'
 import { momentParameter } from '../../../http/parameters.ts'
+import { CHANNELS } from '../../../kernel/channel.ts'
 import { count, moment, named, oneOf, orNull, uuid } from '../../../platform/validation/schema.ts'
 import { TimeZoneOfDays } from '../counts.model.ts'
 import { MAX_DAYS } from '../counts.rules.ts'
-import { CHANNELS } from '../model.ts'
 
 const MAX_QUOTATIONS = 5
 /** Newest signals among which quotations are looked for. */

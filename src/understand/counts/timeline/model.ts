@@ -3,8 +3,8 @@ import { Type } from '@sinclair/typebox'
 import { RATINGS, SIGNAL_SOURCES } from '../../../hear/agents/model.ts'
 import { pageOf, pageQuery } from '../../../http/paging.ts'
 import { momentParameter } from '../../../http/parameters.ts'
+import { CHANNELS } from '../../../kernel/channel.ts'
 import { moment, named, oneOf, orNull, uuid } from '../../../platform/validation/schema.ts'
-import { CHANNELS } from '../model.ts'
 
 const ChannelWord = oneOf(
   CHANNELS,

@@ -1,5 +1,5 @@
 /** Joins the pages of the channels to one page. Pure. */
-import type { Channel } from '../model.ts'
+import type { Channel } from '../../../kernel/channel.ts'
 
 /** Entries of one moment stand in this order. */
 const ORDER: readonly Channel[] = ['feedback', 'conversation', 'recording']

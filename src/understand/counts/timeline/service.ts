@@ -5,13 +5,14 @@
  * not see is not there.
  */
 
-import type { OrganizationPrincipal, UserPrincipal } from '../../../access/identity/authentication.ts'
-import type { Deps } from '../../../app/container.ts'
+import { textOf } from '../../../analysis/analyze/text.ts'
 import type { Folders } from '../../../calls/folders/service.ts'
 import type { Conversations } from '../../../hear/agents/reads/service.ts'
+import { CHANNELS, type Channel } from '../../../kernel/channel.ts'
+import type { Deps } from '../../../kernel/deps.ts'
+import type { OrganizationPrincipal, UserPrincipal } from '../../../kernel/principal.ts'
 import type { Directory, PersonRef, PersonRow } from '../../../people/directory.ts'
-import { textOf } from '../../analyze/text.ts'
-import { CHANNELS, type Channel, type Period } from '../model.ts'
+import type { Period } from '../model.ts'
 import { excerptOf } from '../words.rules.ts'
 import { behind, type ChannelPage, joinPages, type Place } from './page.rules.ts'
 import * as pages from './page.store.ts'
