@@ -36,7 +36,7 @@ const IMPORT =
   /\b(?:import|export)\s+(?:type\b)?(?:[^'"`;()]*?\bfrom\s*)?'(\.[^']+)'|\bimport\(\s*'(\.[^']+)'/g
 
 /** Own files that a file imports, types included, relative to the repository; one for each import. */
-export function importsOf(path: string, text: string): readonly string[] {
+function importsOf(path: string, text: string): readonly string[] {
   const code = text.replaceAll(/^\s*(?:\/\/|\/?\*).*$/gm, '')
   return [...code.matchAll(IMPORT)].map(([, specifier, dynamic]) =>
     normalize(join(dirname(path), specifier ?? dynamic ?? '')),

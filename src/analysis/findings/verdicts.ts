@@ -38,7 +38,7 @@ export interface StoredFinding {
 }
 
 /** Reads findings as the caller may see them. `Signal` is a finding as it is listed. */
-export interface FindingReader<Signal> {
+interface FindingReader<Signal> {
   /** Undefined: there is none that the viewer sees. */
   finding(sql: Query, viewer: Viewer, id: string): Promise<StoredFinding | undefined>
   /** Null: it is not listed. */

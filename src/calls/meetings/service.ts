@@ -27,7 +27,7 @@ import * as store from './store.ts'
 export type Meetings = ReturnType<typeof createMeetings>
 
 /** Creates the recording of a meeting, in the transaction that stores the join. */
-export interface MeetingRecordings {
+interface MeetingRecordings {
   createForMeeting(
     writing: { readonly tx: Tx; readonly outbox: Outbox; readonly viewer: Viewer },
     id: string,
