@@ -1,5 +1,5 @@
 /** The checksum of what is stored on S3. */
-import type { S3Config } from '../../platform/storage/s3-config.ts'
+import type { S3Config } from './s3-config.ts'
 
 /** What a put sends besides the bytes. Buckets with retention refuse puts without it. */
 export interface Digest {

@@ -7,12 +7,12 @@
  * Otherwise the bucket's rule for incomplete uploads deletes it.
  */
 import type { S3Client } from '@aws-sdk/client-s3'
-import type { S3Config } from '../../platform/storage/s3-config.ts'
 import { Semaphore } from '../concurrency/semaphore.ts'
 import type { Json } from '../db/pool.ts'
 import type { AppendOptions, IncomingProgress, IncomingRecord, IncomingStore } from './incoming.ts'
 import { assertKey } from './keys.ts'
 import { digestOf } from './s3-checksum.ts'
+import type { S3Config } from './s3-config.ts'
 import type { DeleteObject } from './s3-delete.ts'
 import { isNamed, statusOf } from './s3-errors.ts'
 import { headObject } from './s3-head.ts'

@@ -6,8 +6,8 @@
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import type { CompletedPart, S3Client } from '@aws-sdk/client-s3'
-import type { S3Config } from '../../platform/storage/s3-config.ts'
 import { digestOf } from './s3-checksum.ts'
+import type { S3Config } from './s3-config.ts'
 import type { PutOptions } from './storage.ts'
 
 const MIB = 1024 * 1024

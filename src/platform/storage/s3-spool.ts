@@ -9,9 +9,9 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { S3Client } from '@aws-sdk/client-s3'
-import type { S3Config } from '../../platform/storage/s3-config.ts'
 import { BufferedFile } from './buffered-file.ts'
 import type { Digest } from './s3-checksum.ts'
+import type { S3Config } from './s3-config.ts'
 import { statusOf } from './s3-errors.ts'
 
 /** Small, because each concurrent part has a spool, and nothing waits for the disk. */

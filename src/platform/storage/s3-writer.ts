@@ -5,9 +5,9 @@
  * therefore overwrites nothing that counts. Parts are sent while the next one is collected, and recorded in order.
  */
 import type { S3Client } from '@aws-sdk/client-s3'
-import type { S3Config } from '../../platform/storage/s3-config.ts'
 import type { Semaphore } from '../concurrency/semaphore.ts'
 import type { AppendOptions, IncomingPart, IncomingWriter } from './incoming.ts'
+import type { S3Config } from './s3-config.ts'
 import { MAX_PART_NUMBER, partBytesOf, type S3ResumeState, siblingKey } from './s3-resume-state.ts'
 import { Spool } from './s3-spool.ts'
 

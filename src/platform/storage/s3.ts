@@ -7,11 +7,11 @@
  */
 import { tmpdir } from 'node:os'
 import type { S3Client } from '@aws-sdk/client-s3'
-import type { S3Config } from '../../platform/storage/s3-config.ts'
 import { cachedFor } from '../concurrency/cached.ts'
 import type { Log } from '../observability/log.ts'
 import { contentDisposition } from './disposition.ts'
 import { assertKey } from './keys.ts'
+import type { S3Config } from './s3-config.ts'
 import { copyToFile } from './s3-copy.ts'
 import { createDeleteObject } from './s3-delete.ts'
 import { isNamed, statusOf } from './s3-errors.ts'
