@@ -11,7 +11,7 @@ import { erasureMessages } from '../kernel/messages/erasure.ts'
 import type { Alongside } from '../platform/db/alongside.ts'
 import { withinReach } from '../platform/db/bounded-scan.ts'
 import { databaseTime } from '../platform/db/database-time.ts'
-import type { Tx } from '../platform/db/pool.ts'
+import type { Query, Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { contactAddress } from '../platform/validation/user-address.ts'
@@ -91,7 +91,7 @@ export function createDirectory(deps: DirectoryDeps) {
 
     /** Newest first, with one row more than the limit. */
     list: (organizationId: string, filter: store.PersonFilter, position: store.PersonPosition) =>
-      withinReach(position, (place) => store.listPeople(reads, organizationId, filter, place)),
+      withinReach(position, (place) => listed(reads, organizationId, filter, place)),
 
     /**
      * Deletes the person's row, feedback records and participations in one transaction. The actor then erases the person's
@@ -163,4 +163,18 @@ async function resolveCompany(tx: Tx, organizationId: string, named: CompanyInpu
 
 function noPerson(): never {
   throw new AppError('person_not_found', 'There is no such person.')
+}
+
+async function listed(
+  query: Query,
+  organizationId: string,
+  filter: store.PersonFilter,
+  position: store.PersonPosition,
+) {
+  const { search, email, uuids } = filter
+  if (search != null && email === undefined && uuids === undefined) {
+    const newest = await store.searchNewest(query, organizationId, { ...filter, search }, position)
+    if (newest.length > position.limit) return newest
+  }
+  return store.listPeople(query, organizationId, filter, position)
 }
