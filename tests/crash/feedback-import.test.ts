@@ -1,5 +1,9 @@
-/** A worker is killed with SIGKILL while it imports a CSV file: every row is stored once. */
+/**
+ * A worker is killed with SIGKILL while it imports a CSV file, when the rows of a batch are written and their number is not: every row is
+ * stored once.
+ */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { hold } from '../support/erasure.ts'
 import { eventually } from '../support/eventually.ts'
 import { createSource } from '../support/feedback.ts'
 import { importIn, importsOf, uploadCsv } from '../support/feedback-imports.ts'
@@ -55,8 +59,12 @@ test('an import whose worker is killed stores every row once', async () => {
       { deadlineMs: 60_000, everyMs: 20 },
     )
     expect(done).toBeLessThan(ROWS)
+    const { sql } = server.database
+    const held = await hold(sql, (tx) => tx`select from feedback_import where upload_id = ${id} for share`)
+    await held.blocks()
     await worker.kill('SIGKILL')
-    await endLeases(server.database.sql)
+    await held.release()
+    await endLeases(sql)
     worker = await startWorker()
   }
   const state = await eventually(
