@@ -2,19 +2,22 @@
  * The smallest machine for each kind of start: the executable in a control group with less and less memory, under load, until it no longer
  * holds. Its pages count in the group, as in a container. The callers and a database elsewhere are outside.
  *
- * A start holds if the system ends no process of it, every request of conversations is accepted, and everything is processed.
+ * A start holds if the system ends no process of it, every request of conversations is accepted, and everything is processed. Media is tried
+ * apart: one recording of half an hour, which is examined and encoded.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { openEnvironment } from './support/environment.ts'
+import { openEnvironment, startService } from './support/environment.ts'
 import { createTenant, event } from './support/ingestion.ts'
+import { makeRecording, processRecording } from './support/long-recording.ts'
 import { inParallel, table } from './support/measure.ts'
 import { createMemoryGroup } from './support/memory-group.ts'
 
 const PROGRAM = process.env.BENCH_EXECUTABLE ?? resolve(import.meta.dir, '../dist/earshot')
 const [SESSIONS, CALLERS] = [Number(process.env.BENCH_SESSIONS ?? 400), 8]
 const [START_MS, PROCESS_MS, POLL_MS] = [60_000, 120_000, 250]
+const MEDIA_MS = 3_600_000
 /** The second pass and the index of the search come after a conversation is processed. */
 const AFTER_MS = 15_000
 const SIZES = [1_024, 768, 640, 512, 448, 384, 320, 256, 192]
@@ -31,6 +34,10 @@ interface Kind {
   readonly variables: Readonly<Record<string, string>>
   readonly tenant: (dataDir: string) => Tenant
   readonly processes: boolean
+  /** The address of another process that takes the requests. */
+  readonly entrance?: string
+  /** The path of a recording, which comes instead of conversations. */
+  readonly recording?: string
 }
 
 interface Outcome {
@@ -42,16 +49,22 @@ interface Outcome {
 export async function benchSmall(): Promise<void> {
   if (!existsSync(PROGRAM)) throw new Error(`build ${PROGRAM} first: bun run build`)
   await using environment = await openEnvironment(4)
+  await using entrance = await startService(environment, { ROLE: 'api' })
+  const scratch = mkdtempSync(join(tmpdir(), 'earshot-bench-recording-'))
+  const chosenName = process.env.BENCH_KINDS ?? ''
   const tenant = await createTenant(environment)
   const elsewhere = { DATABASE_URL: environment.databaseUrl, REDIS_URL: environment.redisUrl }
+  const embedded = {
+    name: 'everything, embedded PostgreSQL and Redis',
+    sizes: SIZES.filter((size) => size >= 384),
+    variables: {},
+    tenant: (dataDir: string) =>
+      JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8')) as Tenant,
+    processes: true,
+  }
+  const withRecording = `${embedded.name}, a recording`
   const kinds: readonly Kind[] = [
-    {
-      name: 'everything, embedded PostgreSQL and Redis',
-      sizes: SIZES.filter((size) => size >= 384),
-      variables: {},
-      tenant: (dataDir) => JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8')) as Tenant,
-      processes: true,
-    },
+    embedded,
     {
       name: 'everything, database elsewhere',
       sizes: SIZES.filter((size) => size <= 512),
@@ -66,10 +79,24 @@ export async function benchSmall(): Promise<void> {
       tenant: () => tenant,
       processes: false,
     },
+    {
+      name: '`ROLE=worker`, database elsewhere',
+      sizes: SIZES.filter((size) => size <= 384),
+      variables: { ...elsewhere, ROLE: 'worker' },
+      tenant: () => tenant,
+      processes: true,
+      entrance: entrance.baseUrl,
+    },
+    {
+      ...embedded,
+      name: withRecording,
+      sizes: SIZES.filter((size) => size <= 512 && size >= 384),
+      ...(withRecording.includes(chosenName) ? { recording: makeRecording(scratch) } : {}),
+    },
   ]
   const chosen = process.env.BENCH_SIZES?.split(',').map(Number)
   const rows: string[][] = []
-  for (const kind of kinds.filter(({ name }) => name.includes(process.env.BENCH_KINDS ?? ''))) {
+  for (const kind of kinds.filter(({ name }) => name.includes(chosenName))) {
     for (const size of chosen ?? kind.sizes) {
       const { holds, words } = await attempt(kind, size)
       rows.push([kind.name, `${size} MiB`, holds ? 'holds' : 'does not hold', words])
@@ -77,11 +104,15 @@ export async function benchSmall(): Promise<void> {
       if (!holds) break
     }
   }
-  console.log(`\n${SESSIONS} conversations of six messages, ${CALLERS} callers, in a control group\n`)
+  rmSync(scratch, { recursive: true })
+  console.log(
+    `\n${SESSIONS} conversations of six messages, ${CALLERS} callers, or one recording of half an hour, in a control group\n`,
+  )
   console.log(table(['start', 'memory', '', 'what was seen'], rows))
 }
 
-async function attempt({ variables, tenant, processes }: Kind, mebibytes: number): Promise<Outcome> {
+async function attempt(kind: Kind, mebibytes: number): Promise<Outcome> {
+  const { variables, tenant } = kind
   const folder = mkdtempSync(join(tmpdir(), 'earshot-bench-small-'))
   const data = join(folder, 'data')
   await using group = createMemoryGroup(mebibytes)
@@ -107,23 +138,36 @@ async function attempt({ variables, tenant, processes }: Kind, mebibytes: number
     if (baseUrl === null) return { holds: false, words: `not ready in ${START_MS / 1_000} s` }
     const startMs = performance.now() - started
     const credentials = tenant(data)
-    const load = await sendAll(baseUrl, credentials)
-    const drained = !processes || (await isProcessed(baseUrl, credentials))
-    const seconds = ((performance.now() - started - startMs) / 1_000).toFixed(0)
+    const seen = await tryOut(kind, kind.entrance ?? baseUrl, credentials)
     await Bun.sleep(AFTER_MS)
     const killed = group.killed()
     const words = [
       `ready in ${(startMs / 1_000).toFixed(0)} s`,
-      `${load.accepted} of ${SESSIONS} accepted, the slowest in ${(load.slowestMs / 1_000).toFixed(1)} s`,
-      ...(processes ? [drained ? `all processed after ${seconds} s` : 'not all processed'] : []),
+      seen.words,
       ...(killed === 0 ? [] : [`${killed} processes ended by the system`]),
     ]
-    return { holds: killed === 0 && drained && load.accepted === SESSIONS, words: words.join('; ') }
+    return { holds: killed === 0 && seen.holds, words: words.join('; ') }
   } finally {
     child.kill('SIGTERM')
     await child.exited
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+async function tryOut({ recording, processes }: Kind, baseUrl: string, tenant: Tenant): Promise<Outcome> {
+  const started = performance.now()
+  const seconds = () => ((performance.now() - started) / 1_000).toFixed(0)
+  if (recording !== undefined) {
+    const status = await processRecording(baseUrl, tenant.apiKey, recording, MEDIA_MS)
+    return { holds: status === 'completed', words: `the recording is ${status} after ${seconds()} s` }
+  }
+  const load = await sendAll(baseUrl, tenant)
+  const drained = !processes || (await isProcessed(baseUrl, tenant))
+  const words = [
+    `${load.accepted} of ${SESSIONS} accepted, the slowest in ${(load.slowestMs / 1_000).toFixed(1)} s`,
+    ...(processes ? [drained ? `all processed after ${seconds()} s` : 'not all processed'] : []),
+  ]
+  return { holds: drained && load.accepted === SESSIONS, words: words.join('; ') }
 }
 
 /** Null if it is not ready by then. */
