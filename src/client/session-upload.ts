@@ -91,7 +91,7 @@ async function claimAndSend(
 }
 
 /**
- * Polls until the session is stored. @param onStatus called with every answer
+ * Polls until the session is stored. @param onStatus called with every answer that is not the last
  * @throws ClientError with the error code of a failed upload
  */
 export async function waitForSession(
@@ -101,7 +101,6 @@ export async function waitForSession(
 ): Promise<SessionCounts> {
   for (let waitMs = FIRST_POLL_MS; ; waitMs = Math.min(LONGEST_POLL_MS, waitMs * 1.5)) {
     const status = await api.getUpload(uploadId)
-    onStatus(status)
     const { phase, session } = status
     if (phase === 'ready' && session !== null) return session
     if (phase === 'ready') throw new ClientError('coding_session_not_found', 'the session was deleted')
@@ -110,6 +109,7 @@ export async function waitForSession(
       const code = status.errorCode ?? 'upload_failed'
       throw new ClientError(code, `the service could not use the file (${code})`)
     }
+    onStatus(status)
     await sleep(waitMs, undefined, { signal })
   }
 }

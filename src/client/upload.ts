@@ -152,7 +152,7 @@ async function createUpload(api: Api, recordingId: string, file: SourceFile, { r
 }
 
 /**
- * Polls until the media plays. @param onStatus called with every answer
+ * Polls until the media plays. @param onStatus called with every answer that is not the last
  * @throws ClientError with the error code of a failed upload
  */
 export async function waitUntilReady(
@@ -162,11 +162,11 @@ export async function waitUntilReady(
 ): Promise<RecordingAsset> {
   for (let waitMs = FIRST_POLL_MS; ; waitMs = Math.min(LONGEST_POLL_MS, waitMs * 1.5)) {
     const status = await api.getUpload(recordingId, uploadId)
-    onStatus(status)
     if (status.phase === 'failed' || status.phase === 'cancelled')
       throw await failedUpload(api, recordingId, status)
     const asset = status.phase === 'ready' ? await api.getAsset(recordingId) : null
     if (asset !== null) return asset
+    if (status.phase !== 'ready') onStatus(status)
     await sleep(waitMs, undefined, { signal })
   }
 }
