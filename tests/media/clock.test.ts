@@ -242,6 +242,40 @@ describe('a WAV file lasts as long as its samples, whatever its header claims', 
   })
 })
 
+describe('sound behind tags and padding is as it is without them', () => {
+  const tag = (bytes: number) =>
+    Buffer.concat([
+      Buffer.from([0x49, 0x44, 0x33, 3, 0, 0, 0, bytes >> 14, (bytes >> 7) & 127, bytes & 127]),
+      Buffer.alloc(bytes),
+    ])
+  const ape = (bytes: number) => {
+    const header = Buffer.alloc(32)
+    header.write('APETAGEX', 'latin1')
+    header.writeUInt32LE(2_000, 8)
+    header.writeUInt32LE(bytes, 12)
+    return Buffer.concat([header, Buffer.alloc(bytes)])
+  }
+  const before: Readonly<Record<string, readonly Uint8Array[]>> = {
+    'a tag': [tag(50_000)],
+    'two tags': [tag(70_000), tag(2_000)],
+    'three tags': [tag(3_000), tag(70_000), tag(300_000)],
+    zeros: [Buffer.alloc(3_000)],
+    'a tag and zeros': [tag(70_000), Buffer.alloc(3_000)],
+    'an APE tag': [ape(5_000)],
+    'a large APE tag': [ape(300_000)],
+    'a tag and an APE tag': [tag(500), ape(70_000)],
+  }
+  test.each(
+    ['flac', 'mp3', 'aac'].flatMap((kind) => Object.keys(before).map((name) => [kind, name] as const)),
+  )('%s behind %s', async (kind, name) => {
+    const sound = media(kind === 'aac' ? 'adts' : kind, ...NOISE)
+    const { facts, heard } = await made(Buffer.concat([...(before[name] ?? []), sound]))
+    expect(facts.durationSeconds).toBeCloseTo(2, 0)
+    expect(heard).toEqual([[expect.closeTo(0, 0), expect.closeTo(2, 0)]])
+    expect(playbackOf(facts)).toEqual({ kind: 'as_is' })
+  })
+})
+
 describe('sound is where it belongs, in the waveform and for the transcription', () => {
   test.each<[string, () => Uint8Array, readonly (readonly [number, number])[], 'as_is' | 'convert']>([
     ['mp4 with late sound', () => film('mp4', H264, LATER), [[2, 4]], 'as_is'],

@@ -15,11 +15,15 @@ export async function findContainer(
   let offset = 0
   let padding = 0
   let isTagged = false
+  /** Demuxers and players pass one ID3 tag by themselves, and some of them nothing else. */
+  let isPassed = true
   for (let step = 0; step < MAX_STEPS; step++) {
     const head = await read(offset)
     const found: Container | Preamble | null = offset === 0 ? sniff(head) : sniffBehind(head, isTagged)
-    if (found === null || !('kind' in found)) return found
-    isTagged ||= found.kind === 'tag'
+    if (found === null) return null
+    if (!('kind' in found)) return isPassed ? found : { ...found, skippedBytes: offset }
+    isPassed = step === 0 && found.kind === 'id3'
+    isTagged ||= found.kind !== 'padding'
     padding += found.kind === 'padding' ? found.bytes : 0
     if (padding > MAX_PADDING) return null
     offset += found.bytes

@@ -71,6 +71,7 @@ const MUXERS = {
   mp4: (isAudio: boolean) => ['-movflags', '+faststart', '-f', isAudio ? 'ipod' : 'mp4'],
   webm: () => ['-f', 'webm'],
   mp3: () => ['-write_xing', '1', '-id3v2_version', '0', '-f', 'mp3'],
+  flac: () => ['-f', 'flac'],
   wav: () => ['-f', 'wav'],
 } as const
 

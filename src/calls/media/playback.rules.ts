@@ -18,7 +18,7 @@ export type Playback =
       readonly video: Treatment
       readonly audio: Treatment
       /** The container of the result; for `mp4` M4A if there is no video. */
-      readonly into: 'mp4' | 'webm' | 'mp3' | 'wav'
+      readonly into: 'mp4' | 'webm' | 'mp3' | 'flac' | 'wav'
     }
 
 interface Playable {
@@ -89,9 +89,10 @@ function isSoundWhole({ audioTracks, gapSeconds, mayFillGaps }: MediaFacts): boo
   return audioTracks.length <= 1 && (gapSeconds <= MAX_GAP_SECONDS || !mayFillGaps)
 }
 
-/** Players show the length that the header claims, seek by it, and start at 0. */
+/** Players show the length that the header claims, seek by it, and start at 0. The header of FLAC is not wrong in practice. */
 function isHeaderRight({ container, claimedSeconds, durationSeconds, startSeconds }: MediaFacts): boolean {
-  if (!(container.name in REPAIRED)) return true
+  if (container.skippedBytes !== undefined) return false
+  if (container.name === 'flac' || !(container.name in REPAIRED)) return true
   if (Math.abs(startSeconds) > MAX_ERROR_SECONDS) return false
   if (durationSeconds === null) return true
   if (claimedSeconds === null) return false
@@ -108,6 +109,7 @@ const REPAIRED: Readonly<Partial<Record<Container['name'], Extract<Playback, { k
     mp4: 'mp4',
     webm: 'webm',
     mp3: 'mp3',
+    flac: 'flac',
     wav: 'wav',
     aac: 'mp4',
   }

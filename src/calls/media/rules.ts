@@ -32,6 +32,8 @@ export interface Container {
   readonly videoType: string
   /** The header states a wrong length: the demuxer reads to the end of the file, and what is published gets another header. */
   readonly isLengthWrong?: true
+  /** What stands before the stream and what demuxers and players do not pass by themselves. What is published begins with the stream. */
+  readonly skippedBytes?: number
 }
 
 const MP4 = { name: 'mp4', demuxers: 'mov,mp4', audioType: 'audio/mp4', videoType: 'video/mp4' } as const
@@ -64,9 +66,11 @@ const MPEG = {
 } as const
 
 /** Arguments of ffprobe and ffmpeg that open a file with the demuxers of its container only. */
-export const demuxerArguments = ({ demuxers, isLengthWrong }: Container): readonly string[] => [
+export const demuxerArguments = ({ demuxers, isLengthWrong, skippedBytes }: Container): readonly string[] => [
   ...['-protocol_whitelist', 'file', '-format_whitelist', demuxers],
   ...(isLengthWrong === true ? ['-ignore_length', '1'] : []),
+  // Formats are recognised by the beginning of the file, whatever is skipped. So this one is named.
+  ...(skippedBytes === undefined ? [] : ['-f', demuxers, '-skip_initial_bytes', `${skippedBytes}`]),
 ]
 
 export const CONTAINERS: readonly Container[] = [
@@ -87,7 +91,7 @@ export const SNIFFED_BYTES = 4_096
 
 /** Something stands before the stream: look again `bytes` further on. */
 export interface Preamble {
-  readonly kind: 'tag' | 'padding'
+  readonly kind: 'id3' | 'ape' | 'padding'
   readonly bytes: number
 }
 
@@ -118,8 +122,8 @@ const PRINTED = /^[\x20-\x7e\r\n\t]+$/
 function sniffSound(head: Uint8Array): Container | Preamble | null {
   const text = new TextDecoder('latin1').decode(head.subarray(0, 16))
   if (text.startsWith('fLaC')) return FLAC
-  if (text.startsWith('ID3')) return { kind: 'tag', bytes: id3Bytes(head) }
-  if (text.startsWith('APETAGEX')) return { kind: 'tag', bytes: apeBytes(head) }
+  if (text.startsWith('ID3')) return { kind: 'id3', bytes: id3Bytes(head) }
+  if (text.startsWith('APETAGEX')) return { kind: 'ape', bytes: apeBytes(head) }
   const padding = head.findIndex((byte) => !PADDING.has(byte))
   if (padding !== 0)
     return head.length === 0 ? null : { kind: 'padding', bytes: padding < 0 ? head.length : padding }
