@@ -147,8 +147,29 @@ test('without the text process, any of the words count', async () => {
   const textWork: TextWork = { run: () => Promise.reject(new Error('busy')) }
   const search = createSearch({ ...server.deps, folders, conversations, textWork })
   const viewer = { kind: 'organization', organizationId: agent.tenant.organizationId } as const
-  const { rows, match } = await search.search(viewer, { query: 'parcel elephant', limit: 5, after: null })
-  expect([match, rows[0]?.id]).toEqual(['any', ids.parcel!])
+  const { rows, match, complete } = await search.search(viewer, {
+    query: 'parcel elephant',
+    limit: 5,
+    after: null,
+  })
+  expect([match, complete, rows[0]?.id]).toEqual(['any', false, ids.parcel!])
+})
+
+test('without the text process, nothing that is found is said to be incomplete', async () => {
+  const { folders } = server.features
+  const conversations = createConversations({ ...server.deps, folders })
+  const textWork: TextWork = { run: () => Promise.reject(new Error('busy')) }
+  const search = createSearch({ ...server.deps, folders, conversations, textWork })
+  const viewer = { kind: 'organization', organizationId: agent.tenant.organizationId } as const
+  const nothing = { query: 'xylophone zeppelin', limit: 5, after: null }
+  expect(await search.search(viewer, nothing)).toMatchObject({ rows: [], complete: false })
+  const working = createSearch({ ...server.deps, folders, conversations })
+  expect(await working.search(viewer, nothing)).toMatchObject({ complete: true })
+  expect((await search.passages(viewer, { q: nothing.query, limit: 5 })).complete).toBe(false)
+  const first = await search.search(viewer, { query: 'parcel elephant', limit: 1, after: null })
+  const after = first.rows[0]?.after ?? null
+  const second = await search.search(viewer, { query: 'parcel elephant', limit: 1, after })
+  expect([first.complete, second.complete]).toEqual([false, false])
 })
 
 test('what is indexed again while the text process works is found', async () => {

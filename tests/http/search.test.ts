@@ -54,6 +54,7 @@ describe('finds', () => {
     expect(results).toMatchObject({
       matches: 3,
       has_more_matches: false,
+      complete: true,
       is_corrected: false,
       has_more: false,
     })

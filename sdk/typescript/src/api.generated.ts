@@ -307,6 +307,8 @@ export interface components {
              * @enum {string}
              */
             match: "all" | "any" | "meaning";
+            /** @description False if the words of the search could not be understood at the moment, so passages that only mean the same are missing. Ask again. */
+            complete: boolean;
             /** @description True if nothing matched as written, and these are matches of similar words. */
             is_corrected: boolean;
         };

@@ -123,6 +123,10 @@ export const answerMembers = {
     MATCHES,
     'How the passages were found, as in the search: by `all` or `any` of the words of the question, or also by `meaning`. More values may follow.',
   ),
+  complete: Type.Boolean({
+    description:
+      'False if the question could not be understood at the moment, so passages that only mean the same are missing. Ask again.',
+  }),
 } as const
 
 export const Asked = named(
@@ -134,5 +138,6 @@ export const Asked = named(
     passages: Type.Array(AskedPassage, { maxItems: MAX_PASSAGES, description: 'The best passages first.' }),
     counts: described(AskedCounts, 'What was found, counted.'),
     match: answerMembers.match,
+    complete: answerMembers.complete,
   }),
 )

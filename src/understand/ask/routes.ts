@@ -62,4 +62,5 @@ const EXAMPLE = {
     analyzers: [{ name: 'builtin', version: '12', count: 1, passages: [1] }],
   },
   match: 'all',
+  complete: true,
 }

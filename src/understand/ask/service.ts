@@ -50,6 +50,7 @@ export interface Answered {
   readonly passages: readonly AnsweredPassage[]
   readonly counts: Groups
   readonly match: Found['match']
+  readonly complete: boolean
 }
 
 /** Requests to the model server that one process has open, of one organization, and how long one waits for a place. */
@@ -99,7 +100,7 @@ export function createAsk(deps: AskDeps) {
       const passages = found.passages.slice(0, MAX_PASSAGES).map(passageOf)
       const counts = groupsOf(subjects, passages.length, rows, themes)
       const written = await write(organizationId, question, passages, signal)
-      return { ...written, passages, counts, match: found.match }
+      return { ...written, passages, counts, match: found.match, complete: found.complete }
     },
   }
 

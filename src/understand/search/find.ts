@@ -37,7 +37,8 @@ export interface SearchRequest {
  */
 type After = readonly [microseconds: number, score: string, id: number, way: number]
 /** The sum of these; 0: all words. */
-const WAYS = { corrected: 1, any: 2, meaning: 4 } as const
+const WAYS = { corrected: 1, any: 2, meaning: 4, notRead: 8 } as const
+const isRead = (way: number) => (way & WAYS.notRead) === 0
 /** Related passages of a search, on all pages. */
 export const RELATED = 100
 
@@ -54,6 +55,8 @@ export interface Results {
   readonly hasMoreMatches: boolean
   readonly isCorrected: boolean
   readonly match: Match
+  /** False: the query was not understood, so passages that only mean the same are missing. */
+  readonly complete: boolean
 }
 
 export interface FindDeps {
@@ -89,6 +92,7 @@ export const NOTHING: Results = {
   hasMoreMatches: false,
   isCorrected: false,
   match: 'all',
+  complete: true,
 }
 
 /**
@@ -110,7 +114,8 @@ export async function search(
   const [, rest = '', , way = null] = request.after ?? []
   if (way !== null && way >= WAYS.any) {
     const ids = unpackIds(rest, RELATED)
-    return ids === null ? NOTHING : showRelated(context, { asked, parsed, ids, way })
+    if (ids === null) return { ...NOTHING, complete: isRead(way) }
+    return showRelated(context, { asked, parsed, ids, way })
   }
   if (relatedOnly) return unmatched(context, asked, parsed, false)
   if (way === null || way === 0) {
@@ -159,6 +164,7 @@ async function findAll(
     hasMoreMatches: matches > RANKED,
     isCorrected,
     match: 'all',
+    complete: true,
   }
 }
 
@@ -210,12 +216,13 @@ export async function showRelated(
     hasMoreMatches: false,
     isCorrected: (way & WAYS.corrected) > 0,
     match: (way & WAYS.meaning) > 0 ? 'meaning' : 'any',
+    complete: isRead(way),
   }
 }
 
 /** How related passages were found, for `After`. */
-export const wayOf = (isCorrected: boolean, match: 'any' | 'meaning'): number =>
-  (isCorrected ? WAYS.corrected : 0) + WAYS[match]
+export const wayOf = (isCorrected: boolean, match: 'any' | 'meaning', isRead: boolean): number =>
+  (isCorrected ? WAYS.corrected : 0) + WAYS[match] + (isRead ? 0 : WAYS.notRead)
 
 /** What the request asks for, of what the viewer may see. */
 export function filterOf(

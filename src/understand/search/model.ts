@@ -84,6 +84,10 @@ export const FoundPassages = named(
       '`all`: the passages have all of the words. `any`: no passage has all of them, and these have some; the rarer a word is in the ' +
         'organization, the more it counts. `meaning`: as `any`, and passages that mean the same in other words. More values may follow.',
     ),
+    complete: Type.Boolean({
+      description:
+        'False if the words of the search could not be understood at the moment, so passages that only mean the same are missing. Ask again.',
+    }),
     is_corrected: Type.Boolean({
       description: 'True if nothing matched as written, and these are matches of similar words.',
     }),

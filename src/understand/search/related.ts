@@ -31,8 +31,10 @@ const COMPARED = 1_000
 /** Beyond this, the search goes on without meaning. Starting a text process takes most of it. */
 const PLACE_MS = 4_000
 
-/** Where the text is in the space of vectors. Null: it has no meaning, or the text process is too busy. */
-export async function placeOf(textWork: TextWork, query: string): Promise<TextPlace | null> {
+/** Where the text is in the space of vectors. Null: it has no meaning. `unread`: the text process failed, or is too busy. */
+type Place = TextPlace | null | 'unread'
+
+export async function placeOf(textWork: TextWork, query: string): Promise<Place> {
   const text = meaningText(query)
   if (text === '') return null
   // Not aborted when it takes too long: that would end the process. Not in the turn of the organization, behind its own analyses.
@@ -41,8 +43,8 @@ export async function placeOf(textWork: TextWork, query: string): Promise<TextPl
     { texts: [meaningKey(text)], cells: CELLS },
     new AbortController().signal,
   )
-  const [place = null] = (await inTime(job)) ?? []
-  return place
+  const places = await inTime(job)
+  return places === null ? 'unread' : (places[0] ?? null)
 }
 
 const inTime = (job: Promise<readonly (TextPlace | null)[]>) =>
@@ -52,12 +54,13 @@ const inTime = (job: Promise<readonly (TextPlace | null)[]>) =>
 export async function findRelated(
   context: Context,
   { asked, parsed, isCorrected, any }: Unmatched,
-  place: TextPlace | null,
+  place: Place,
 ): Promise<Results> {
-  const near = place === null ? [] : await nearest(context, { asked, parsed, place })
+  const complete = place !== 'unread'
+  const near = place === null || place === 'unread' ? [] : await nearest(context, { asked, parsed, place })
   const ids = fused([any, near]).slice(0, RELATED)
-  if (ids.length === 0) return NOTHING
-  const way = wayOf(isCorrected, near.length > 0 ? 'meaning' : 'any')
+  if (ids.length === 0) return { ...NOTHING, complete }
+  const way = wayOf(isCorrected, near.length > 0 ? 'meaning' : 'any', complete)
   return showRelated(context, { asked, parsed, ids, way })
 }
 

@@ -43,6 +43,7 @@ export function searchOperations(search: Search): readonly Operation[] {
           matches: found.matches,
           has_more_matches: found.hasMoreMatches,
           match: found.match,
+          complete: found.complete,
           is_corrected: found.isCorrected,
         })
       },

@@ -46,6 +46,8 @@ export interface Passages {
   /** Best first; of each conversation, record and recording the best one. */
   readonly passages: readonly Shown[]
   readonly match: Match
+  /** As in `Results`. */
+  readonly complete: boolean
 }
 
 const PLACES = 3
@@ -116,14 +118,15 @@ export function createSearch(deps: SearchDeps, statementMs = STATEMENT_MS) {
     async passages(viewer: Viewer, { q, limit, ...filter }: PassagesRequest): Promise<Passages> {
       const query = [...q.slice(0, 2 * MAX_QUESTION)].slice(0, MAX_QUESTION).join('')
       const request = { ...filter, query, limit, after: null }
-      const { rows, match } = await run(viewer, request)
-      if (match !== 'all' || rows.length >= limit) return { passages: rows.slice(0, limit), match }
+      const { rows, match, complete } = await run(viewer, request)
+      if (match !== 'all' || rows.length >= limit) return { passages: rows.slice(0, limit), match, complete }
       const related = await run(viewer, request, true)
       const known = new Set(rows.map(({ channel, id }) => `${channel} ${id}`))
       const others = related.rows.filter(({ channel, id }) => !known.has(`${channel} ${id}`))
       return {
         passages: [...rows, ...others].slice(0, limit),
         match: rows.length > 0 ? match : related.match,
+        complete: complete && related.complete,
       }
     },
   }

@@ -85,6 +85,10 @@ const searchVoice = (search: Search, linkOf: LinkOf) =>
         ['all', 'any', 'meaning'],
         'Whether the passages have all of the words, any of them, or also the same meaning in other words.',
       ),
+      complete: Type.Boolean({
+        description:
+          'False if passages that only mean the same could not be looked for at the moment. Ask again.',
+      }),
       note: orNull(Type.String(), 'What to know about the passages.'),
       data: Type.Array(
         Type.Object({
@@ -99,14 +103,14 @@ const searchVoice = (search: Search, linkOf: LinkOf) =>
       const request = { ...input, ...periodOf(input), limit: input.limit ?? 10, after: null }
       return {
         async run() {
-          const { rows, match } = await search.search(user, request)
+          const { rows, match, complete } = await search.search(user, request)
           const data = rows
             .slice(0, request.limit)
             .map(({ channel, id, title, headline, occurredAt, startSec, feedbackSourceId }) => {
               const link = linkOf({ channel, id, sourceId: feedbackSourceId })
               return { channel, id, title, text: toText(headline), occurredAt, startSec, link }
             })
-          return { match, note: NOTES[match], data }
+          return { match, complete, note: NOTES[match], data }
         },
       }
     },
