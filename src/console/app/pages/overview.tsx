@@ -184,12 +184,13 @@ function Themes() {
       </h2>
       <p class="quiet">With the number of their items of all time.</p>
       <ul class="plain">
-        {rows.map(({ id, title, count: items, trend }) => (
+        {rows.map(({ id, title, subtitle, count: items, trend }) => (
           <li key={id}>
             <a href={pageOf(`/themes/${id}`)}>
               <bdi>{title}</bdi> {number(items)}
             </a>{' '}
-            {trend.rising ? '▲ rising' : ''}
+            {trend.rising ? '▲ rising ' : ''}
+            {subtitle === null ? null : <bdi class="quiet">{subtitle}</bdi>}
           </li>
         ))}
       </ul>

@@ -34,12 +34,20 @@ export function Themes() {
         pages={pages}
         keyOf={({ id }) => id}
         hrefOf={({ id }) => pageOf(`/themes/${id}`)}
-        row={({ title, count, trend, pinned, lastAt }) => (
+        row={({ title, subtitle, count, trend, pinned, lastAt }) => (
           <>
             <span class="main" dir="auto">
               {title}
             </span>
-            <span class="quiet">{number(count)} items</span>
+            <span class="quiet clip">
+              {number(count)} items
+              {subtitle === null ? null : (
+                <>
+                  {' · '}
+                  <bdi>{subtitle}</bdi>
+                </>
+              )}
+            </span>
             <span class="tags">
               {trend.rising ? <span class="tag">▲ Rising</span> : null}
               {pinned ? <span class="tag">Pinned</span> : null}
