@@ -93,6 +93,7 @@ import feedbackOfEverySource from './migrations/0131_feedback_of_every_source.sq
 import timeZone from './migrations/0132_time_zone.sql' with { type: 'text' }
 import redactionRules from './migrations/0137_redaction_rules.sql' with { type: 'text' }
 import erasureOfOrganizations from './migrations/0138_erasure_of_organizations.sql' with { type: 'text' }
+import themeVectorVersion from './migrations/0141_theme_vector_version.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -184,4 +185,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 132, name: 'time_zone', source: timeZone },
   { number: 137, name: 'redaction_rules', source: redactionRules },
   { number: 138, name: 'erasure_of_organizations', source: erasureOfOrganizations },
+  { number: 141, name: 'theme_vector_version', source: themeVectorVersion },
 ]

@@ -18,7 +18,7 @@ import { deliveryActors } from '../tell/webhooks/maintenance.ts'
 import { weeklyMailActors } from '../tell/weekly-mail/service.ts'
 import { COUNT_CHANGES, COVERAGE_CHANGES } from '../understand/counts/backfill.ts'
 import { createSearchChanges } from '../understand/search/backfill.ts'
-import { themesChange, themeVectorsChange } from '../understand/themes/feed.ts'
+import { themesChange, themeTitlesChange, themeVectorsChange } from '../understand/themes/feed.ts'
 import type { ServiceDeps } from './container.ts'
 
 /** A feature exports its change from its store. A change stays here until every supported older version has run it. */
@@ -33,6 +33,7 @@ const createDataChanges = (textWork: TextWork): readonly (DataChange | ComputedC
   transcriptWordsChange,
   ...INSIGHT_CHANGES,
   themesChange,
+  themeTitlesChange,
   themeVectorsChange,
   ...COUNT_CHANGES,
   ...COVERAGE_CHANGES,

@@ -22,6 +22,7 @@ import { isQuestion } from '../../src/analysis/analyze/builtin/questions.rules.t
 import { readSubject, wordsOfCustomer } from '../../src/analysis/analyze/builtin/reading.rules.ts'
 import { contentOf, createRepeatDetector } from '../../src/analysis/analyze/builtin/repeats.rules.ts'
 import { withoutRitual } from '../../src/analysis/analyze/builtin/ritual.rules.ts'
+import { isInCapitals, withoutCapitals } from '../../src/analysis/analyze/builtin/vectors/capitals.rules.ts'
 import { loadEmbed } from '../../src/analysis/analyze/builtin/vectors/vectors.ts'
 import { KINDS } from '../../src/analysis/analyze/insight.ts'
 import { partsOf } from '../../src/analysis/analyze/parts.rules.ts'
@@ -401,6 +402,10 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   },
   'platform/net/openai-refusal.rules.ts': {
     refusalOf: { length: 8 * 1024, read: (text) => refusalOf(400, text, ['temperature']) },
+  },
+  'analyze/builtin/vectors/capitals.rules.ts': {
+    isInCapitals: { length: MAX_TEXT, read: isInCapitals },
+    withoutCapitals: { length: MAX_TEXT, read: withoutCapitals },
   },
   'analyze/parts.rules.ts': { partsOf: { length: 800_000, read: (text) => partsOf(conversationOf(text)) } },
   'analyze/quotation.rules.ts': {
@@ -1130,7 +1135,14 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'themes/items.rules.ts': ['differenceOf', 'wantedItems'],
   'themes/linkage.rules.ts': ['connected', 'linkage'],
   'themes/members.rules.ts': ['termChanges', 'totalsAfter', 'weightOf'],
-  'themes/nearness.rules.ts': ['createIndex', 'nearest', 'nearness', 'pointOfItem', 'pointOfTheme'],
+  'themes/nearness.rules.ts': [
+    'createIndex',
+    'likeness',
+    'nearest',
+    'nearness',
+    'pointOfItem',
+    'pointOfTheme',
+  ],
   'themes/quotation.rules.ts': ['quotedTitles', 'uniqueTitle'],
   'themes/title.rules.ts': ['needsTitle'],
   'themes/trend.rules.ts': ['riseOf', 'tail', 'trendOf'],

@@ -208,7 +208,7 @@ describe('the background change', () => {
       expect(await runDataChange(sql, change, options)).toBe('finished')
     expect([await list('zoe'), await list('former'), await list('x')]).toEqual([1, 0, 1])
     expect(await unfinishedDataChanges(sql)).toEqual([])
-    const [done] = await sql`select rows_done from data_change where name = 'search_words_of_feedback'`
+    const [done] = await sql`select rows_done from data_change where name = 'search_meaning_of_feedback'`
     expect(done).toMatchObject({ rows_done: 1 })
   }, 300_000)
 })

@@ -1,11 +1,18 @@
 /** Titles of themes: a quotation that everybody may see and that names nobody, else words; no two are equal. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { newId } from '../../src/platform/ids.ts'
-import { quotedTitles, sentenceOf } from '../../src/understand/themes/quotation.rules.ts'
-import { DIMENSIONS, emptySum, meanOf } from '../../src/understand/themes/vector.rules.ts'
+import { type Quotable, quotedTitles, sentenceOf } from '../../src/understand/themes/quotation.rules.ts'
+import { DIMENSIONS, SCALE } from '../../src/understand/themes/vector.rules.ts'
 import { stemsOf } from '../../src/understand/themes/words.rules.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { addOrganization, addRecord, createThemesRunner } from '../support/themes.ts'
+
+const finish = <T>(steps: Generator<void, T>): T => {
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  }
+}
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -110,54 +117,170 @@ test('two themes with the same words have different titles, and a title of a per
 })
 
 describe('of the quotations', () => {
-  const quotation = (signalId: string, text: string, isOpen: boolean) => ({
-    signalId,
+  interface Some {
+    readonly text: string
+    readonly isOpen?: boolean
+    readonly rating?: string | null
+    readonly subject?: string
+    /** The direction of its vector in a plane. Absent: no vector. */
+    readonly degrees?: number
+  }
+  const vectorOf = (degrees: number | undefined) => {
+    const vector = new Int8Array(DIMENSIONS)
+    if (degrees !== undefined) {
+      vector[0] = SCALE * Math.cos((degrees / 180) * Math.PI)
+      vector[1] = SCALE * Math.sin((degrees / 180) * Math.PI)
+    }
+    return new Uint8Array(vector.buffer)
+  }
+  const quotation = (
+    { text, isOpen = true, rating = 'negative', subject, degrees }: Some,
+    place: number,
+  ): Quotable => ({
+    signalId: `${place}`,
     text,
-    subject: signalId,
+    subject: subject ?? `${place}`,
+    rating,
     isOpen,
-    vector: new Uint8Array(DIMENSIONS),
+    vector: vectorOf(degrees),
     terms: stemsOf(text),
   })
-  const surroundings = { items: 9, countOf: () => 9, mean: meanOf(emptySum()) }
-  const titlesOf = (words: string, ...texts: readonly [string, boolean][]) =>
-    quotedTitles(
-      texts.map(([text, isOpen], place) => quotation(`${place}`, text, isOpen)),
-      words,
-      surroundings,
-    ).map(({ title }) => title)
+  const surroundings = {
+    items: 9,
+    countOf: () => 9,
+    mean: { vector: new Float32Array(DIMENSIONS), rest: 1 },
+  }
+  const titlesOf = (words: string, ...some: readonly (Some | string)[]) => {
+    const quotations = some.map((one) => (typeof one === 'string' ? { text: one } : one)).map(quotation)
+    return finish(quotedTitles(quotations, words, surroundings)).map(({ title }) => title)
+  }
 
-  test('only open ones are chosen, the most central first, each sentence once', () => {
+  test('only open ones are chosen, each sentence once', () => {
     const titles = titlesOf(
       'export · crashes',
-      ['The invoice export is slow', true],
-      ['The invoice export crashes', false],
-      ['The export crashes', true],
-      ['the export crashes.', true],
+      'The invoice export is slow',
+      { text: 'The invoice export crashes', isOpen: false },
+      'The export crashes',
+      'the export crashes.',
     )
     expect(titles).toEqual(['The export crashes', 'The invoice export is slow'])
   })
 
-  test('those without a word that tells the theme from others are left out', () => {
+  test('one in the middle of the largest group comes first, not one between two groups', () => {
+    const titles = titlesOf(
+      'export',
+      { text: 'The export is late', degrees: 45 },
+      { text: 'The export is slow', degrees: 5 },
+      { text: 'Slow export of invoices', degrees: 0 },
+      { text: 'Export takes an hour', degrees: 10 },
+      { text: 'Export wants a minute', degrees: 12 },
+      { text: 'The export crashes', degrees: 85 },
+      { text: 'Crash of the export', degrees: 98 },
+    )
+    expect(titles[0]).toBe('The export is slow')
+    expect(titles.indexOf('The export is late')).toBeGreaterThan(3)
+  })
+
+  test('passages of the same subject do not count for each other', () => {
+    const loud = { subject: 'loud', degrees: 90 }
+    const [first] = titlesOf(
+      'export',
+      ...['Export alpha', 'Export beta', 'Export gamma', 'Export delta'].map((text) => ({ ...loud, text })),
+      { text: 'The export is slow', degrees: 20 },
+      { text: 'Slow export of invoices', degrees: 0 },
+      { text: 'Export takes an hour', degrees: 35 },
+      { text: 'Export wants a minute', degrees: 40 },
+    )
+    expect(first).toBe('The export is slow')
+  })
+
+  test.each([
+    ['praise is not quoted where most blame', 'negative', 'The export is slow'],
+    ['blame is not quoted where most praise', 'positive', 'The export is lovely'],
+    ['what is neither is quoted where most is neither', null, 'Where does the export start?'],
+  ])('%s', (_, most, title) => {
+    const titles = titlesOf(
+      'export',
+      { text: 'The export is slow', rating: 'negative' },
+      { text: 'The export is lovely', rating: 'positive' },
+      { text: 'Where does the export start?', rating: null },
+      { text: 'Exported invoices', rating: most, isOpen: false },
+    )
+    expect(titles).toEqual([title])
+  })
+
+  test('both are quoted where as many blame as praise', () => {
     expect(
-      titlesOf('export', ['My browser shows nothing', true], ['The export shows nothing', true]),
-    ).toEqual(['The export shows nothing'])
-    expect(titlesOf('Problems', ['My browser shows nothing', true])).toEqual(['My browser shows nothing'])
+      titlesOf(
+        'export',
+        { text: 'The export is slow', rating: 'negative' },
+        { text: 'The export is lovely', rating: 'positive' },
+      ),
+    ).toHaveLength(2)
+  })
+
+  test('of a large theme, one with a word that few others use comes later than one as near without', () => {
+    const others = Array.from(
+      { length: 20 },
+      (): Some => ({
+        text: 'invoice export crashes',
+        degrees: 0,
+        isOpen: false,
+      }),
+    )
+    const some = [
+      { text: 'The invoice export of giraffes crashes', degrees: 0 },
+      { text: 'The invoice export crashes', degrees: 5 },
+    ]
+    expect(titlesOf('export', ...some, ...others)[0]).toBe('The invoice export crashes')
+    expect(titlesOf('export', ...some, ...others.slice(0, 5))[0]).toBe(
+      'The invoice export of giraffes crashes',
+    )
+  })
+
+  test('a whole sentence comes before one as near that is cut', () => {
+    const long = `The invoice export ${'crashes badly '.repeat(9)}`
+    const some = [
+      { text: long, degrees: 0 },
+      { text: 'Invoice export crashes', degrees: 5 },
+    ]
+    const [first, second] = titlesOf('export', ...some, { text: 'export', degrees: 0, isOpen: false })
+    expect([first, second]).toEqual(['Invoice export crashes', expect.stringContaining('…')])
+  })
+
+  test('those in capitals are left out', () => {
+    expect(titlesOf('export', 'THE INVOICE EXPORT CRASHES', 'The PDF export is slow')).toEqual([
+      'The PDF export is slow',
+    ])
+  })
+
+  test('those without a word that tells the theme from others are left out', () => {
+    expect(titlesOf('export', 'My browser shows nothing', 'The export shows nothing')).toEqual([
+      'The export shows nothing',
+    ])
+    expect(titlesOf('Problems', 'My browser shows nothing')).toEqual(['My browser shows nothing'])
   })
 
   test('those that go on from another sentence come last', () => {
-    const titles = titlesOf('export · crashes', ['but the export crashes', true], ['Invoice export', true])
-    expect(titles).toEqual(['Invoice export', 'but the export crashes'])
+    const titles = titlesOf(
+      'export · crashes',
+      'but the export crashes',
+      'Except the export crashes',
+      'Invoice export',
+    )
+    expect(titles[0]).toBe('Invoice export')
+    expect(titles).toHaveLength(3)
   })
 
   test.each(['Could the export do this, perhaps', 'Recover the export through that?', 'The export needs it'])(
     'those that point at another sentence come last: %s',
     (pointing) => {
-      expect(titlesOf('export', [pointing, true], ['Invoice export', true])[0]).toBe('Invoice export')
+      expect(titlesOf('export', pointing, 'Invoice export')[0]).toBe('Invoice export')
     },
   )
 
   test('those that name what they speak of do not', () => {
-    const [first] = titlesOf('export', ['This export crashes', true], ['Slow export of old invoices', true])
+    const [first] = titlesOf('export', 'This export crashes', 'Slow export of old invoices')
     expect(first).toBe('This export crashes')
   })
 })
@@ -182,6 +305,7 @@ describe('a sentence', () => {
     ['has no place of an address', 'Send the export to [email] please', known, null],
     ['has no number', 'Invoice export 48213 crashes', known, null],
     ['has no name', 'The invoice export crashes, says Martha', unknown, null],
+    ['is not in capitals', 'INVOICE EXPORT CRASHES', known, null],
     ['has words of several', 'xyz export', (stem: string) => stem === 'none', null],
   ] as const)('%s', (_, text, isKnown, expected) => {
     const title = sentenceOf(text, isKnown)

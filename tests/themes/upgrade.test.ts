@@ -1,9 +1,17 @@
 /** Rows of a version whose vectors had 512 bytes: they have no vector until the actor makes another, and stay what people know them as. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { TextJobs, TextWork } from '../../src/analysis/analyze/text-work.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
-import { themeVectorsChange } from '../../src/understand/themes/feed.ts'
+import { themeTitlesChange, themeVectorsChange } from '../../src/understand/themes/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { addOrganization, addRecord, createThemesRunner, disagreements } from '../support/themes.ts'
+import {
+  addOrganization,
+  addRecord,
+  createThemesRunner,
+  disagreements,
+  type ThemesOptions,
+  wordVectors,
+} from '../support/themes.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -21,11 +29,11 @@ const TEXTS = [
 ]
 
 /** Two themes, one item that a person moved, and one title that a person gave. */
-async function open() {
+async function open(options: ThemesOptions = {}) {
   const { sql } = database
   const organizationId = await addOrganization(sql)
   for (const text of TEXTS) await addRecord(sql, organizationId, [{ text }])
-  const themes = createThemesRunner(sql, organizationId)
+  const themes = createThemesRunner(sql, organizationId, options)
   await themes.settle()
   const ids = async () =>
     (await sql`select id from theme_item where organization_id = ${organizationId} order by id`).map(
@@ -43,7 +51,7 @@ async function open() {
   const age = async (some: readonly string[]) => {
     const centroid = Buffer.alloc(2_048)
     for (let place = 0; place < 512; place++) centroid.writeInt32LE(place - 200, place * 4)
-    await sql`update theme_item set vector = ${Buffer.alloc(512, 9)} where id = any(${some as string[]}::text[]::bigint[])`
+    await sql`update theme_item set vector = ${Buffer.alloc(512, 9)}, vector_version = 1 where id = any(${some as string[]}::text[]::bigint[])`
     await sql`
       update theme set centroid = ${centroid}
       where id in (select theme_id from theme_item where id = any(${some as string[]}::text[]::bigint[]))`
@@ -63,6 +71,47 @@ test('all rows of an earlier version get new vectors in the background, and them
   expect(await disagreements(sql, organizationId)).toEqual([])
   await transaction(sql, async (tx) => themeVectorsChange.change(tx, await ids()))
   expect(await sql`select from theme_change where organization_id = ${organizationId}`).toHaveLength(0)
+})
+
+test('vectors that an earlier version made of other words get the ones of this version, and every sum is right', async () => {
+  const textWork: TextWork = {
+    run: (job, input, ...rest) => {
+      const { texts } = input as TextJobs['embed']['input']
+      return wordVectors.run(job, { texts: texts.map((text) => `${text} formerly`) } as never, ...rest)
+    },
+  }
+  const { sql, organizationId, ids, known, vectors } = await open({ textWork })
+  const [before, made] = [await known(), await vectors()]
+  await sql`update theme_item set vector_version = 1 where organization_id = ${organizationId}`
+  await transaction(sql, async (tx) => themeVectorsChange.change(tx, await ids()))
+  await createThemesRunner(sql, organizationId).settle()
+  expect(await known()).toEqual(before)
+  const wanted = await wordVectors.run('embed', { texts: TEXTS }, new AbortController().signal)
+  expect((await vectors()).map(({ vector }) => vector.toString('base64')).toSorted()).toEqual(
+    wanted.toSorted(),
+  )
+  expect(await vectors()).not.toEqual(made)
+  expect(await disagreements(sql, organizationId)).toEqual([])
+})
+
+test('titles that an earlier version chose are chosen anew with the new vectors, and those of people stay', async () => {
+  const { sql, organizationId, themes, ids } = await open()
+  for (const text of ['the password reset email is gone', 'the invoice export crashes today'])
+    await addRecord(sql, organizationId, [{ text }])
+  await themes.settle()
+  const titles = () =>
+    sql`select title, title_by from theme where organization_id = ${organizationId} order by id`
+  const wanted = await titles()
+  await sql`update theme set title = 'Former' where organization_id = ${organizationId} and title_by = 'terms'`
+  await sql`update theme_item set vector_version = 1 where organization_id = ${organizationId}`
+  const keys = (await sql`select id from theme where organization_id = ${organizationId}`).map(({ id }) => id)
+  await transaction(sql, async (tx) => {
+    await themeTitlesChange.change(tx, keys)
+    await themeVectorsChange.change(tx, await ids())
+  })
+  await themes.settle()
+  expect(await titles()).toEqual(wanted)
+  expect(wanted.map(({ title }) => title)).toContain('Ours')
 })
 
 test('new findings join a theme whose vectors are old, by their words, and its sum is right before the old ones are made anew', async () => {

@@ -1,6 +1,8 @@
 /** The vectors of texts: what they tell, how they are packed, and how words are split. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { createInsightDoers } from '../../src/analysis/analyze/builtin/jobs.ts'
+import { isInCapitals, withoutCapitals } from '../../src/analysis/analyze/builtin/vectors/capitals.rules.ts'
 import {
   DIMENSIONS,
   packVectors,
@@ -38,6 +40,29 @@ test('property: a vector has length 1, or is zero where no piece is known', () =
       expect(length === 0 || Math.abs(length - 1) < 1e-3).toBe(true)
     }),
   )
+})
+
+test.each([
+  ['THE APP WILL NOT OPEN', true],
+  ['The app will NOT open', false],
+  ['The APP WILL NOT OPEN', true],
+  ['PIN, ATM', false],
+  ['DIE APP STÜRZT AB', true],
+  ['アプリを開くと落ちます', false],
+  ['2026 !!!', false],
+])('%p is mostly in capitals: %p', (text, expected) => {
+  expect(isInCapitals(text)).toBe(expected)
+  expect(withoutCapitals(text)).toBe(expected ? text.toLowerCase() : text)
+})
+
+test('for themes and search, a text in capitals means what it means in small letters', async () => {
+  const { embed, places } = createInsightDoers()
+  const [capitals, small] = ['PLEASE BRING BACK THE SEARCH OPTION', 'please bring back the search option']
+  expect(likeness(capitals, small)).toBeLessThan(0.5)
+  const [one, other] = await embed({ texts: [capitals, small] })
+  expect(one).toBe(other)
+  const [here, there] = await places({ texts: [capitals, small], cells: 3 })
+  expect(here).toEqual(there)
 })
 
 test('the split is the likeliest one, and what no piece covers is left out', () => {

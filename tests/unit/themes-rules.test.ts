@@ -392,12 +392,21 @@ describe('titles', () => {
   })
 
   test.each([
-    [3, 3, false],
-    [5, 3, false],
-    [6, 3, true],
-    [2, 4, true],
-  ])('%d members with a title of %d', (count, titled, expected) => {
-    expect(needsTitle(count, titled)).toBe(expected)
+    [3, 3, false, false],
+    [4, 3, true, false],
+    [6, 3, true, true],
+    [2, 0, true, true],
+    [7, 6, false, false],
+    [8, 6, true, false],
+    [24, 20, false, false],
+    [25, 20, true, false],
+    [39, 20, true, false],
+    [40, 20, true, true],
+    [2, 4, true, true],
+    [3, 5, false, false],
+  ])('%d members with a title of %d', (count, titled, expected, ofServer) => {
+    expect(needsTitle(count, titled, false)).toBe(expected)
+    expect(needsTitle(count, titled, true)).toBe(ofServer)
   })
 })
 

@@ -48,7 +48,7 @@ export function createSearchChanges(textWork: TextWork): readonly ComputedChange
   const detected = async (texts: readonly string[]) => texts.map(await detector())
   const meanings = (texts: readonly string[]) => meaningsOf(textWork, texts, AbortSignal.timeout(MEANING_MS))
   const sessions: ComputedChange = {
-    name: 'search_words_of_sessions',
+    name: 'search_meaning_of_sessions',
     table: 'agent_session',
     key: 'id',
     rowsPerStep: 5,
@@ -67,7 +67,7 @@ export function createSearchChanges(textWork: TextWork): readonly ComputedChange
     },
   }
   const feedback: ComputedChange = {
-    name: 'search_words_of_feedback',
+    name: 'search_meaning_of_feedback',
     table: 'feedback_record',
     key: 'id',
     rowsPerStep: 50,
@@ -80,7 +80,7 @@ export function createSearchChanges(textWork: TextWork): readonly ComputedChange
     },
   }
   const recordings: ComputedChange = {
-    name: 'search_words_of_recordings',
+    name: 'search_meaning_of_recordings',
     table: 'recording',
     key: 'id',
     rowsPerStep: 2,

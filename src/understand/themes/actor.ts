@@ -29,6 +29,7 @@ const MAX_ATTEMPTS = 10
 const BROKEN = 100
 
 export function themesActor(deps: ThemeDeps): ActorDefinition {
+  const isDue = isDueWith(deps)
   return defineActor(themesMessages, {
     maxAttempts: MAX_ATTEMPTS,
     giveUp: {
@@ -50,7 +51,7 @@ export function themesActor(deps: ThemeDeps): ActorDefinition {
         await turn.finish(async (tx, send) => {
           const { touched, hasMore } = await forget(tx, id)
           if (hasMore) await send([toThemes(id, 'forget')])
-          await sendRetitles(id, touched, send, true)
+          await sendRetitles(id, touched, send, always)
         })
       },
       async link(turn) {
@@ -64,7 +65,7 @@ export function themesActor(deps: ThemeDeps): ActorDefinition {
             id,
             touched.filter((one) => created.includes(one.id)),
             send,
-            true,
+            always,
           )
           for (const one of await brokenTitles(tx, id, BROKEN)) await send([retitleMessage(id, one.id)])
         })
@@ -74,7 +75,7 @@ export function themesActor(deps: ThemeDeps): ActorDefinition {
         await turn.finish(async (tx, send) => {
           const { touched, hasMore } = await moveMerged(tx, id, payload.themeId)
           if (hasMore) await send([mergeMessage(id, payload.themeId)])
-          else await sendRetitles(id, touched, send)
+          else await sendRetitles(id, touched, send, isDue)
         })
       },
       async split(turn) {
@@ -92,7 +93,7 @@ export function themesActor(deps: ThemeDeps): ActorDefinition {
   })
 }
 
-async function assign({ textWork }: ThemeDeps, turn: LongTurn): Promise<void> {
+async function assign(deps: ThemeDeps, turn: LongTurn): Promise<void> {
   const { id, attempts } = turn.message
   const read = await turn.read(async (tx) => {
     const work = await readWork(tx, id, Math.max(1, MAX_ASSIGNED >> attempts))
@@ -101,7 +102,7 @@ async function assign({ textWork }: ThemeDeps, turn: LongTurn): Promise<void> {
   })
   const outdated = read.work.keep.filter(isOutdated)
   const wanted = [...read.work.add, ...outdated.map(({ item }) => item)]
-  const vectors = await embed(textWork, wanted, turn.signal, id)
+  const vectors = await embed(deps.textWork, wanted, turn.signal, id)
   const renewed = new Map(
     outdated.map(({ present }, place) => [present.id, vectors[read.work.add.length + place]!]),
   )
@@ -110,11 +111,19 @@ async function assign({ textWork }: ThemeDeps, turn: LongTurn): Promise<void> {
   await turn.finish(async (tx, send) => {
     const { touched, hasMore, unlinked } = await saveAssigned(tx, id, read.work, assigned, renewed)
     // A title may have words of a quotation that is gone.
-    await sendRetitles(id, touched, send, read.work.remove.length > 0)
+    await sendRetitles(id, touched, send, read.work.remove.length > 0 ? always : isDueWith(deps))
     if (unlinked >= LINK_AFTER) await send([toThemes(id, 'link')])
     if (hasMore) await send([toThemes(id, 'assign')])
   })
 }
+
+const always = () => true
+
+/** Whether a theme has changed so much that it gets another title. */
+const isDueWith =
+  ({ modelServer }: ThemeDeps) =>
+  ({ count, titledCount }: Touched): boolean =>
+    needsTitle(count, titledCount, modelServer !== null)
 
 /** A message of a type that has no payload. */
 export const toThemes = (organizationId: string, type: 'assign' | 'forget' | 'link'): NewMessage =>
@@ -130,8 +139,7 @@ async function sendRetitles(
   organizationId: string,
   touched: readonly Touched[],
   send: (messages: readonly NewMessage[]) => Promise<void>,
-  all = false,
+  isDue: (theme: Touched) => boolean,
 ): Promise<void> {
-  for (const { id, count, titledCount } of touched)
-    if (all || needsTitle(count, titledCount)) await send([retitleMessage(organizationId, id)])
+  for (const theme of touched) if (isDue(theme)) await send([retitleMessage(organizationId, theme.id)])
 }

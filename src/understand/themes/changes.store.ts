@@ -3,7 +3,7 @@
 import type { Channel } from '../../kernel/channel.ts'
 import type { Query, Tx } from '../../platform/db/pool.ts'
 import type { Finding } from './items.rules.ts'
-import { DIMENSIONS } from './vector.rules.ts'
+import { VECTOR_VERSION } from './vector.rules.ts'
 
 export interface ChangeRow {
   readonly id: number
@@ -98,11 +98,11 @@ export async function enqueueFindings(tx: Tx, ids: readonly string[]): Promise<v
       and g.tier is not null`
 }
 
-/** Puts the subjects of those of these items into the queue that have a vector of another length. */
+/** Puts the subjects of those of these items into the queue that have a vector of another version. */
 export async function enqueueOutdated(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx`
     insert into theme_change (organization_id, channel, subject_id, gone)
     select distinct organization_id, channel, subject_id, false
     from theme_item
-    where id = any(${ids as string[]}::text[]::bigint[]) and octet_length(vector) <> ${DIMENSIONS}`
+    where id = any(${ids as string[]}::text[]::bigint[]) and vector_version <> ${VECTOR_VERSION}::int`
 }

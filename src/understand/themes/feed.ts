@@ -8,6 +8,7 @@ import { toThemes } from './actor.ts'
 import { enqueueFindings, enqueueOutdated, waitingOrganizations } from './changes.store.ts'
 import { countDays, formerTimeZones } from './days.store.ts'
 import { lockProgress, unlinkedOrganizations } from './themes.store.ts'
+import { expireTitles } from './titles.store.ts'
 
 const EVERY_SECONDS = 10
 /** Organizations that are woken at a time. */
@@ -66,9 +67,18 @@ export const themesChange: DataChange = {
   change: (tx, keys) => enqueueFindings(tx, keys),
 }
 
+/** Has themes choose their titles anew that an earlier version chose by other rules. */
+export const themeTitlesChange: DataChange = {
+  name: 'titles_2_of_themes',
+  table: 'theme',
+  key: 'id',
+  rowsPerStep: 500,
+  change: (tx, keys) => expireTitles(tx, keys),
+}
+
 /** Puts items into the queue whose vector an earlier version made: the actor makes another. */
 export const themeVectorsChange: DataChange = {
-  name: 'vectors_of_theme_items',
+  name: 'vectors_2_of_theme_items',
   table: 'theme_item',
   key: 'id',
   rowsPerStep: 500,

@@ -4,7 +4,7 @@ import type { Channel } from '../../kernel/channel.ts'
 import type { Query, Tx } from '../../platform/db/pool.ts'
 import type { SubjectKey } from './changes.store.ts'
 import type { PresentItem } from './items.rules.ts'
-import { DIMENSIONS } from './vector.rules.ts'
+import { DIMENSIONS, VECTOR_VERSION } from './vector.rules.ts'
 
 /** An item with all that it brings to a theme. */
 export interface ItemRow {
@@ -28,7 +28,7 @@ export const readItemsOf = (tx: Query, organizationId: string, subjects: readonl
   PresentItem[]
 >`
   select i.id, i.channel, i.subject_id as "subjectId", i.passage, i.signal_id as "signalId", i.rating, i.occurred_at as "occurredAt",
-    octet_length(i.vector) <> ${DIMENSIONS} as "isOutdated"
+    i.vector_version <> ${VECTOR_VERSION}::int as "isOutdated"
   from unnest(
     ${subjects.map(({ channel }) => channel)}::text[], ${subjects.map(({ subjectId }) => subjectId)}::text[]
   ) as s (channel, subject_id)
@@ -116,10 +116,11 @@ export const insertItems = (tx: Tx, organizationId: string, items: readonly NewI
   { readonly channel: string; readonly subjectId: string; readonly passage: string }[]
 >`
     insert into theme_item (
-      organization_id, channel, subject_id, passage, signal_id, rating, occurred_at, theme_id, score, vector, terms
+      organization_id, channel, subject_id, passage, signal_id, rating, occurred_at, theme_id, score, vector,
+      vector_version, terms
     )
     select ${organizationId}, r.channel, r."subjectId", r.passage, r."signalId", r.rating, r."occurredAt", r."themeId", r.score,
-      decode(r.vector, 'base64'), array(select json_array_elements_text(r.terms))
+      decode(r.vector, 'base64'), ${VECTOR_VERSION}::int, array(select json_array_elements_text(r.terms))
     from json_to_recordset(${JSON.stringify(items)}::text::json) as r (
       channel text, "subjectId" text, passage text, "signalId" uuid, rating text, "occurredAt" timestamptz, "themeId" uuid,
       score real, vector text, terms json
@@ -145,7 +146,8 @@ export async function updateItems(
   await tx`
     update theme_item i
     set signal_id = r."signalId", rating = r.rating, occurred_at = r."occurredAt",
-      vector = coalesce(decode(r.vector, 'base64'), i.vector)
+      vector = coalesce(decode(r.vector, 'base64'), i.vector),
+      vector_version = case when r.vector is null then i.vector_version else ${VECTOR_VERSION}::int end
     from json_to_recordset(${JSON.stringify(changes)}::text::json) as r (
       id bigint, "signalId" uuid, rating text, "occurredAt" timestamptz, vector text
     )
@@ -177,6 +179,7 @@ export interface QuotationRow {
   readonly text: string
   readonly subject: string
   readonly kind: string
+  readonly rating: string | null
   /** Every member of the organization may see it. */
   readonly isOpen: boolean
   readonly vector: Uint8Array
@@ -184,7 +187,7 @@ export interface QuotationRow {
 }
 
 const quotation = (tx: Query) => tx`
-  i.signal_id as "signalId", coalesce(g.comment, '') as text, i.channel || ' ' || i.subject_id as subject, g.kind,
+  i.signal_id as "signalId", coalesce(g.comment, '') as text, i.channel || ' ' || i.subject_id as subject, g.kind, i.rating,
   theme_quotable(g) as "isOpen", i.vector, i.terms`
 
 /** Quotations of items, and whose they are. Of items whose finding is gone there are none. */

@@ -67,6 +67,10 @@ export function nearness(a: Point, b: Point): number {
   return together(a, b, overlap(a.words, b.words))
 }
 
+/** How alike two texts are in what they mean, whatever words they share; by their words where one has no vector. */
+export const likeness = (a: Point, b: Point): number =>
+  a.vector === null || b.vector === null ? overlap(a.words, b.words) : dot(a.vector, b.vector)
+
 function together(a: Point, b: Point, words: number): number {
   if (a.vector === null || b.vector === null) return WORDS_ALONE * words
   return dot(a.vector, b.vector) + WORDS * words

@@ -1,6 +1,7 @@
 /** Gives a theme another title: of a model server, if one is configured, else a quotation, else words. A title of a person stays. */
 import type { LongTurn } from '../../actors/types.ts'
 import type { ChatServer } from '../../analysis/analyze/chat.ts'
+import { inSlices } from '../../platform/concurrency/time-slicing.ts'
 import { quotationsOfTheme } from './items.store.ts'
 import { quotedTitles, uniqueTitle } from './quotation.rules.ts'
 import { readSurroundings } from './surroundings.ts'
@@ -29,7 +30,7 @@ export async function retitle(turn: LongTurn, server: ChatServer | null, themeId
   const nearestFirst = quotations.toSorted((a, b) => (b.score ?? 1) - (a.score ?? 1))
   const asked = server === null ? null : await askTitle(server, nearestFirst, read.others, turn.signal)
   const words = titleOf(quotations, read.surroundings)
-  const quoted = asked === null ? quotedTitles(quotations, words, read.surroundings) : []
+  const quoted = asked === null ? await inSlices(quotedTitles(quotations, words, read.surroundings)) : []
   await turn.finish(async (tx) => {
     await lockProgress(tx, organizationId)
     const taken = await takenTitles(tx, organizationId, themeId)

@@ -147,6 +147,13 @@ export const redacted = (text: string): string =>
     .replace(/\+?\d[\d\s().-]{2,}\d/g, '…')
     .slice(0, 300)
 
-/** A theme gets another title when it has twice as many members as when it got its title. */
-export const needsTitle = (count: number, titledCount: number): boolean =>
-  count >= 2 * Math.max(1, titledCount) || count * 2 <= titledCount
+/** How often as many members a theme has when it gets another title. */
+const GROWN = 1.25
+/** The same where a model server is asked for it, which costs. */
+const GROWN_COSTLY = 2
+
+/** Whether a theme has gained or lost so many members since it got its title that it gets another one. */
+export function needsTitle(count: number, titledCount: number, isCostly: boolean): boolean {
+  const grown = isCostly ? GROWN_COSTLY : GROWN
+  return count >= grown * Math.max(1, titledCount) || count * 2 <= titledCount
+}

@@ -38,6 +38,14 @@ export async function saveTitle(
     where organization_id = ${organizationId} and id = ${id} and title_by <> 'person' and merged_into is null`
 }
 
+/** Has these themes get another title with their next item or vector, unless a person or a model server gave the title. */
+export async function expireTitles(tx: Tx, ids: readonly string[]): Promise<void> {
+  await tx`
+    update theme
+    set titled_count = 0
+    where id = any(${ids as string[]}::text[]::uuid[]) and title_by = 'terms' and titled_count > 0`
+}
+
 /** Titles of other themes, of those with the most items. */
 export const otherTitles = (tx: Query, organizationId: string, id: string, limit: number) => tx<
   { title: string }[]

@@ -8,6 +8,8 @@ import { DIMENSIONS } from '../../analysis/analyze/builtin/vectors/format.rules.
 import FIXED from '../../analysis/analyze/builtin/vectors/mean.json'
 
 export { DIMENSIONS }
+/** Of the vectors that texts get now. It rises with every change that gives them others. */
+export const VECTOR_VERSION = 2
 /** A vector of length 1 has this length in bytes. */
 export const SCALE = 127
 /** Items whose own mean weighs as much as the fixed one. */

@@ -3,6 +3,7 @@ import type { Insight, Subject } from '../insight.ts'
 import { analyzeSubjects, type Scorer } from './analyze.ts'
 import { loadClassifier } from './classifier.ts'
 import { type DetectLanguage, loadLanguage } from './language.ts'
+import { withoutCapitals } from './vectors/capitals.rules.ts'
 import { directionFromMean, nearestCells } from './vectors/cells.rules.ts'
 import { loadCentroids } from './vectors/cells.ts'
 import { type Embed, loadEmbed, packVector } from './vectors/vectors.ts'
@@ -41,7 +42,10 @@ async function loadScorer(embed: Promise<Embed>): Promise<Scorer> {
   return { embed: await embed, classifier: await loadClassifier() }
 }
 
-/** Runs the jobs in the calling process. Loads what a job needs with the first such job. */
+/**
+ * Runs the jobs in the calling process. The classifier reads texts as they were when it learned; for themes and search, what is in capitals means what it
+ * means in small letters. Loads what a job needs with the first such job.
+ */
 export function createInsightDoers(load: (embed: Promise<Embed>) => Promise<Scorer> = loadScorer): Doers {
   let language: Promise<DetectLanguage> | null = null
   let embed: Promise<Embed> | null = null
@@ -69,14 +73,14 @@ export function createInsightDoers(load: (embed: Promise<Embed>) => Promise<Scor
       centroids ??= loadCentroids()
       const [vectorOf, rows] = await Promise.all([embedder(), centroids])
       return texts.map((text) => {
-        const direction = directionFromMean(vectorOf(text))
+        const direction = directionFromMean(vectorOf(withoutCapitals(text)))
         if (direction === null) return null
         return { vector: packVector(direction), cells: nearestCells(direction, rows, cells) }
       })
     },
     async embed({ texts }) {
       const vectorOf = await embedder()
-      return texts.map((text) => packVector(vectorOf(text)))
+      return texts.map((text) => packVector(vectorOf(withoutCapitals(text))))
     },
   }
 }
