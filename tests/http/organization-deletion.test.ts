@@ -152,6 +152,22 @@ test('a recording that is stored while the rows are deleted keeps its row until 
   expect(await server.deps.storage.head(objectKey)).toBeNull()
 })
 
+test('of two processes one claims it, and the other neither waits nor fails, also where it is gone then', async () => {
+  const { sql } = server.database
+  const { organizationId, userToken } = await server.createTenant()
+  const path = named((await server.as({ userToken }).get(PATH)).body.name)
+  expect((await server.as({ userToken }).delete(path)).status).toBe(202)
+  await transaction(sql, (tx) => claimErased(tx, organizationId))
+  const other = () => transaction(sql, (tx) => claimErased(tx, organizationId))
+  await transaction(sql, async (tx) => {
+    expect(await claimErased(tx, organizationId)).not.toBeNull()
+    expect(await other()).toBeNull()
+    await tx`delete from organization where id = ${organizationId}`
+    expect(await other()).toBeNull()
+  })
+  expect(await other()).toBeNull()
+})
+
 /** Media of a recording. @returns the key of its object */
 async function storeObject({ organizationId }: TestTenant, recordingId: string): Promise<string> {
   const { storage, config } = server.deps

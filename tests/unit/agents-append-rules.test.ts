@@ -164,6 +164,11 @@ describe('numbers', () => {
     expect(placed(events)).toEqual(['a 1 r1', 'a 1 r1', 'a 1 r2', 'a 1 r1'])
   })
 
+  test('a revision of the same request needs no other rules, because the same process has redacted it', () => {
+    const events = [prepared('a', 'x'), prepared('a', 'z'), prepared('a', 'x')]
+    expect(placed(events, { redacts: true })).toEqual(['a 1 r1', 'a 1 r2', 'a 1 r1'])
+  })
+
   test('what other settings sanitised is compared under these', () => {
     const known = new Map([['a', [stored('a', 'secret', 7, 1, 4)]]])
     const events = [prepared('a', '[redacted]')]

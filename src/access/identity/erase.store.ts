@@ -104,16 +104,25 @@ export async function claimErased(
   tx: Tx,
   organizationId: string,
 ): Promise<{ readonly progress: ErasureProgress | null } | null> {
-  await tx`
-    insert into organization_erasure (organization_id)
-    select id from organization where id = ${organizationId} and erasure_began_at is not null
-    on conflict (organization_id) do nothing`
-  const [row] = await tx<{ progress: ErasureProgress | null }[]>`
+  const claim = () => tx<{ progress: ErasureProgress | null }[]>`
     select progress
     from organization_erasure
     where organization_id = ${organizationId}
     for update skip locked`
-  return row ?? null
+  const [row] = await claim()
+  if (row !== undefined) return row
+  // The first step. Where the row exists, or another process is deleting the organization, nothing is inserted and nothing waits.
+  await tx`
+    insert into organization_erasure (organization_id)
+    select o.id
+    from organization o
+    where o.id = ${organizationId}
+      and o.erasure_began_at is not null
+      and not exists (select 1 from organization_erasure e where e.organization_id = o.id)
+    for key share of o skip locked
+    on conflict (organization_id) do nothing`
+  const [first] = await claim()
+  return first ?? null
 }
 
 export async function saveProgress(tx: Tx, organizationId: string, progress: ErasureProgress): Promise<void> {

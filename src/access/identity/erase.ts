@@ -65,7 +65,7 @@ export async function refuseMeanwhile(tx: Tx, organizationId: string): Promise<v
 }
 
 /**
- * Takes an organization that is being erased for a step, without a lock of the organization: the step locks objects of it.
+ * Takes an organization that is being erased for a step, which locks objects of it. No statement that changes the organization waits for that.
  * @returns null if it is gone, or another process has it in hand
  */
 export function claimErased(

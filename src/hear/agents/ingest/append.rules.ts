@@ -88,6 +88,8 @@ export type Numbered =
  */
 export function numberEvents(input: NumberInput): Numbered {
   const known = new Map(input.known)
+  // Made by this process under these rules and settings.
+  const ofRequest = new Set<KnownRevision>()
   const missing = new Set<number>()
   let last = Math.max(input.highest, 0)
   const events = input.events.map((prepared, index) => {
@@ -95,7 +97,8 @@ export function numberEvents(input: NumberInput): Numbered {
     const revisions = known.get(event.externalEventId)
     const repeated = revisions?.find((one) => isSame(input, index, one))
     if (repeated !== undefined) return placed(prepared, repeated, repeated.fingerprint)
-    for (const one of revisions ?? []) if (needsBodies(input, one)) missing.add(one.settingsVersion)
+    for (const one of revisions ?? [])
+      if (!ofRequest.has(one) && needsBodies(input, one)) missing.add(one.settingsVersion)
     const present = revisions?.[0]
     const occurredAt = input.timed[index] ? event.occurredAt : (present?.occurredAt ?? input.now)
     const sequence = present?.sequence ?? last + 1
@@ -106,6 +109,7 @@ export function numberEvents(input: NumberInput): Numbered {
     const fingerprint = fingerprintOf({ ...event, ...place }, prepared.body)
     const { settingsVersion } = input
     const stored = { ...place, fingerprint, settingsVersion }
+    ofRequest.add(stored)
     known.set(event.externalEventId, [stored, ...(revisions ?? [])])
     return placed(prepared, place, fingerprint)
   })
