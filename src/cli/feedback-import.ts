@@ -1,6 +1,6 @@
 /** `earshot feedback import`: its flags, progress and report. */
 
-import { notesOf } from '../hear/feedback/import-jobs/guess.rules.ts'
+import { type Note, notesOf } from '../hear/feedback/import-jobs/guess.rules.ts'
 import { HEAD_BYTES, readHead } from '../hear/feedback/import-jobs/head.ts'
 import {
   checkHeader,
@@ -31,8 +31,8 @@ export async function importFile(
   const total = await sizeOfFile(input)
   const mapping = await usage(() => readMapping(input))
   const reader = await usage(() => openMappedReader(input, mapping))
-  const notes = reader.header === null ? [] : await notesOfFile(input, mapping)
-  for (const note of notes) process.stderr.write(`earshot: ${note} --timestamp names the column.\n`)
+  const notes = await (reader.header === null ? notesOf([], {}, mapping) : notesOfFile(input, mapping))
+  for (const note of notes) process.stderr.write(`earshot: ${note.text} ${remedyOf(note)}\n`)
   const report = createReport(input.flag('report'))
   const progress = createProgress(process.stderr, performance.now.bind(performance))
   const started = performance.now()
@@ -57,7 +57,7 @@ export async function importFile(
       feedbackSourceId: source.id,
       ...counts,
       seconds,
-      notes,
+      notes: notes.map(({ text }) => text),
       refusedRows: report.first,
     }
     const lines = [
@@ -96,11 +96,18 @@ async function readJson(path: string): Promise<unknown> {
 }
 
 /** Judged by the beginning of the file, before anything is stored. */
-async function notesOfFile(input: Input, mapping: Mapping): Promise<readonly string[]> {
+async function notesOfFile(input: Input, mapping: Mapping): Promise<readonly Note[]> {
   const file = Bun.file(input.arg('file'))
   const bytes = await file.slice(0, HEAD_BYTES).bytes()
   const head = await readHead(bytes, file.size <= HEAD_BYTES, input.flag('delimiter') ?? null)
   return notesOf(head.header, head.suggestion, mapping)
+}
+
+/** The flag that heeds a note. Columns may have a quote in their names. */
+function remedyOf({ about, column }: Note): string {
+  if (about !== 'content') return `--${about} names the column.`
+  const map = `${column ?? 'Column'}=content`.replaceAll("'", String.raw`'\''`)
+  return `--map '${map}' reads it so.`
 }
 
 async function openMappedReader(input: Input, mapping: Mapping): Promise<Reader> {

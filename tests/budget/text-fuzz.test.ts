@@ -140,6 +140,7 @@ import { refusalOf } from '../../src/platform/net/openai-refusal.rules.ts'
 import { createOutboundPolicy, isPublicAddress } from '../../src/platform/net/outbound-url.ts'
 import { retryAfterMs, retryAfterSeconds } from '../../src/platform/net/retry-after.rules.ts'
 import { contentDisposition } from '../../src/platform/storage/disposition.ts'
+import { encodingOf } from '../../src/platform/text/encoding.rules.ts'
 import {
   composed,
   normalFormOf,
@@ -877,6 +878,9 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       read: (text) => pauseSecondsOf(text, NOW),
     },
     shownCode: { length: BODY, read: shownCode },
+  },
+  'platform/text/encoding.rules.ts': {
+    encodingOf: { length: EVENT, read: (text) => encodingOf(Buffer.from(text)) },
   },
   'platform/text/normal-form.rules.ts': {
     composed: { length: HEADER, read: composed },

@@ -90,8 +90,9 @@ describe('CSV', () => {
       'plain.csv',
       'external_id,email,display_ts,Comment\ne1,Ann@x.example,2026-01-02T03:04:05Z,quick\ne2,,,slow\n',
     )
-    const { code, json } = await importFile(path)
+    const { code, json, err } = await importFile(path)
     expect(code).toBe(0)
+    expect(err).toContain('The column "Comment" looks like it. --map \'Comment=content\' reads it so.')
     expect(json).toMatchObject({
       feedbackSourceId: sourceId,
       rows: 2,

@@ -217,12 +217,13 @@ describe('a CSV file', () => {
   })
 
   test.each([
-    ['is empty', new Uint8Array([0x0a])],
-    ['is not UTF-8', new Uint8Array([0xff, 0xfe, 0x41, 0x00, 0x0a])],
-  ])('that %s fails', async (_, bytes) => {
+    ['is empty', new Uint8Array([0x0a]), 'not_a_csv_file'],
+    ['is not UTF-8', new Uint8Array([0xff, 0x41, 0x0a]), 'not_a_csv_file'],
+    ['is UTF-16', Buffer.from('\ufeffid,text\n', 'utf16le'), 'utf_16_file'],
+  ])('that %s fails', async (_, bytes, code) => {
     const id = await uploadCsv(tenant.user, sourceId, bytes)
     expect(await importIn(tenant.user, sourceId, id, 'failed')).toMatchObject({
-      error_code: 'not_a_csv_file',
+      error_code: code,
     })
   })
 })

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { notesOf } from '../../src/hear/feedback/import-jobs/guess.rules.ts'
-import { readHead } from '../../src/hear/feedback/import-jobs/head.ts'
+import { type Head, readHead } from '../../src/hear/feedback/import-jobs/head.ts'
 import { NO_MAPPING, parseMappingFile } from '../../src/hear/feedback/row-import/mapping.rules.ts'
 import { momentOf } from '../../src/hear/feedback/row-import/moment.rules.ts'
 import { readCsv } from '../../src/hear/feedback/row-import/reader.ts'
@@ -34,6 +34,10 @@ async function imported(text: string) {
   }
   return { head, records: out, lines }
 }
+
+/** The notes about times, of a mapping that names nothing. */
+const timesOf = ({ header, suggestion }: Head) =>
+  notesOf(header, suggestion, NO_MAPPING).flatMap(({ about, text }) => (about === 'timestamp' ? [text] : []))
 
 const commentsOf = (records: readonly (ImportRecord | string)[]) =>
   records.map((one) =>
@@ -213,9 +217,7 @@ describe('times', () => {
       table(['Ticket', 'Created', 'Comment'], [['1', '2026-01-02 09:00', 'Slow']], ',', '\n'),
     )
     expect(notesOf(head.header, head.suggestion, parseMappingFile(head.suggestion))).toEqual([])
-    expect(notesOf(head.header, head.suggestion, NO_MAPPING)).toEqual([
-      expect.stringContaining('"Created" looks like the time'),
-    ])
+    expect(timesOf(head)).toEqual([expect.stringContaining('"Created" looks like the time')])
   })
 
   test.each([
@@ -241,9 +243,7 @@ describe('times', () => {
     expect(head.suggestion.timestamp).toBe(name)
     expect(records[0]).toMatchObject({ displayTs: momentOf(text) })
     expect(notesOf(head.header, head.suggestion, parseMappingFile(head.suggestion))).toEqual([])
-    expect(notesOf(head.header, head.suggestion, NO_MAPPING)).toEqual([
-      expect.stringContaining(`${JSON.stringify(name)} looks like the time`),
-    ])
+    expect(timesOf(head)).toEqual([expect.stringContaining(`${JSON.stringify(name)} looks like the time`)])
   })
 
   test.each([
@@ -256,9 +256,7 @@ describe('times', () => {
   ])('a column %s whose times are not understood, such as %s, is said as well', async (name, text) => {
     const { head } = await imported(table(['id', name, 'Comment'], [['1', text, 'It is slow']], ',', '\n'))
     expect(head.suggestion.timestamp).toBeUndefined()
-    expect(notesOf(head.header, head.suggestion, NO_MAPPING)).toEqual([
-      expect.stringContaining(`${JSON.stringify(name)} looks like the time`),
-    ])
+    expect(timesOf(head)).toEqual([expect.stringContaining(`${JSON.stringify(name)} looks like the time`)])
   })
 
   test.each([
@@ -269,7 +267,7 @@ describe('times', () => {
   ])('a column %s of %s is no time', async (name, text) => {
     const { head } = await imported(table(['id', name, 'Comment'], [['1', text, 'It is slow']], ',', '\n'))
     expect(head.suggestion.timestamp).toBeUndefined()
-    expect(notesOf(head.header, head.suggestion, NO_MAPPING)).toEqual([])
+    expect(timesOf(head)).toEqual([])
   })
 
   test('a number or a day in another column is none', async () => {
@@ -279,4 +277,89 @@ describe('times', () => {
     expect(head.suggestion).toMatchObject({ columns: { Postcode: 'metadata:integer' } })
     expect(head.suggestion.timestamp).toBeUndefined()
   })
+})
+
+describe('what the customer said', () => {
+  const TICKETS = table(['Ticket', 'Comment'], [['1', 'It is slow']], ',', '\n')
+
+  test('is said to be missing if a mapping reads no column so', async () => {
+    const { head } = await imported(TICKETS)
+    expect(notesOf(head.header, head.suggestion, parseMappingFile(head.suggestion))).toEqual([])
+    expect(notesOf(head.header, head.suggestion, NO_MAPPING)).toEqual([
+      {
+        about: 'content',
+        column: 'Comment',
+        text: 'No column is read as what the customer said, so the records are not analysed. The column "Comment" looks like it.',
+      },
+    ])
+  })
+
+  test('is missing also where no column looks like it, and where there is no header', () => {
+    const notes = [expect.objectContaining({ about: 'content', column: null })]
+    expect(notesOf(['Score'], { columns: { Score: 'metadata:integer' } }, NO_MAPPING)).toEqual(notes)
+    expect(notesOf([], {}, NO_MAPPING)).toEqual(notes)
+  })
+})
+
+describe('addresses', () => {
+  const people = (values: readonly string[], name: string) =>
+    table(
+      ['external_id', name, 'comment'],
+      values.map((value, index) => [`${index + 1}`, value, 'It is slow']),
+      ',',
+      '\n',
+    )
+  const address = (index: number) => `ada${index}@example.com`
+  const nine = Array.from({ length: 9 }, (_, index) => address(index))
+
+  test.each([
+    ['email', [address(1), address(2), 'none']],
+    ['E-Mail-Adresse', [address(1), 'none', '']],
+    ['Requester', [...nine, 'none', '']],
+  ])(
+    'in a column %s link persons although a value is none, which refuses its row alone',
+    async (name, values) => {
+      const { head, records } = await imported(people(values, name))
+      expect(head.suggestion.email).toBe(name)
+      expect(records.map((one) => (typeof one === 'string' ? one : one.email))).toEqual(
+        values.map((value) =>
+          value === 'none' ? `column ${JSON.stringify(name)}: must be an e-mail address` : value || null,
+        ),
+      )
+    },
+  )
+
+  test('in most values of another column do not', async () => {
+    const { head } = await imported(people([...nine.slice(1), 'none'], 'Requester'))
+    expect(head.suggestion.email).toBeUndefined()
+  })
+
+  test('in a column that has all of them come first', async () => {
+    const rows = [...nine, 'none'].map((value, index) => [`${index}`, value, address(index)])
+    const { head } = await imported(table(['id', 'email', 'Requester'], rows, ',', '\n'))
+    expect(head.suggestion.email).toBe('Requester')
+  })
+
+  test('that are too few are said, and every row is stored', async () => {
+    const { head, records } = await imported(people([address(1), 'none', 'nobody'], 'email'))
+    expect(records.filter((one) => typeof one === 'string')).toEqual([])
+    expect(notesOf(head.header, head.suggestion, parseMappingFile(head.suggestion))).toEqual([
+      {
+        about: 'email',
+        column: 'email',
+        text: 'The column "email" looks like the address of the person, but is not used as such: the records are linked to no person.',
+      },
+    ])
+  })
+})
+
+test.each([
+  ['a mark', '\ufeffid,text\n'],
+  ['no mark', 'id,text\n'],
+])('UTF-16 with %s is refused by its name', async (_, text) => {
+  const file = Buffer.from(text, 'utf16le')
+  for (const bytes of [file, Buffer.from(file).swap16()])
+    expect(await readHead(bytes, true, null).catch((error: Error) => error.message)).toBe(
+      'The file is UTF-16: save it as UTF-8.',
+    )
 })

@@ -4,18 +4,14 @@
  * Supported are JSON (of OpenAI and compatible servers, of whisper.cpp, and utterances of this service), WebVTT,
  * SubRip, lines that begin with `[from --> to]`, tables of Whisper and whisper.cpp, and plain text.
  */
+import { encodingOf } from '../../platform/text/encoding.rules.ts'
 import { findJson, isCutJson } from './json-output.rules.ts'
 import { isLogAt } from './log-lines.rules.ts'
 import type { Segment } from './segment.ts'
 import { parseTable } from './table-output.rules.ts'
 
-/** Text of a program: UTF-8, or UTF-16 with a byte order mark or as Latin letters show it. */
-export function decodeOutput(bytes: Uint8Array): string {
-  const [first, second, third, fourth] = bytes
-  const isLittle = (first === 0xff && second === 0xfe) || (first !== 0 && second === 0 && fourth === 0)
-  const isBig = (first === 0xfe && second === 0xff) || (first === 0 && second !== 0 && third === 0)
-  return new TextDecoder(isLittle ? 'utf-16le' : isBig ? 'utf-16be' : 'utf-8').decode(bytes)
-}
+/** Text of a program, in UTF-8 or UTF-16. */
+export const decodeOutput = (bytes: Uint8Array): string => new TextDecoder(encodingOf(bytes)).decode(bytes)
 
 /** @returns null for what is no transcript: other or invalid JSON, and times of an unknown form */
 export function parseOutput(output: string): readonly Segment[] | null {

@@ -10,6 +10,7 @@ const REASONS: Readonly<Record<string, string>> = {
   upload_failed: 'The file could not be stored.',
   processing_failed: 'The file could not be read to its end.',
   not_a_csv_file: 'This is not a CSV file: the first line has no names of columns in UTF-8.',
+  utf_16_file: 'The file is UTF-16: save it as UTF-8.',
   import_expired: 'The import was not started within 7 days.',
 }
 const TITLES: Readonly<Record<string, string>> = {

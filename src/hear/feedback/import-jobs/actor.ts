@@ -14,6 +14,7 @@ import type { People } from '../../../people/service.ts'
 import type { Tx } from '../../../platform/db/pool.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { ObjectMissing } from '../../../platform/storage/storage.ts'
+import { encodingOf } from '../../../platform/text/encoding.rules.ts'
 import { isStorableText } from '../../../platform/validation/json.ts'
 import { parseMappingFile } from '../row-import/mapping.rules.ts'
 import { type Chunks, type ReadRow, readCsv } from '../row-import/reader.ts'
@@ -72,9 +73,13 @@ const inspectFile =
     if (begun === null || begun.row.header !== null) return turn.finish(async () => {})
     const { file, row } = begun
     await storage.incoming.publish(file.objectKey, file.whole, CONTENT_TYPE)
-    const { head, digest } = await readFile(turn, await storage.read(file.objectKey), row.delimiter)
+    const { head, errorCode, digest } = await readFile(
+      turn,
+      await storage.read(file.objectKey),
+      row.delimiter,
+    )
     await turn.finish(async (tx) => {
-      if (head === null) await end(tx, file, 'not_a_csv_file')
+      if (head === null) await end(tx, file, errorCode)
       else await store.saveHead(tx, refOf(file), head, digest)
     })
   }
@@ -84,7 +89,7 @@ async function readFile(
   { signal }: LongTurn,
   bytes: Chunks,
   delimiter: string | null,
-): Promise<{ readonly head: Head | null; readonly digest: Uint8Array }> {
+): Promise<{ readonly head: Head | null; readonly errorCode: string; readonly digest: Uint8Array }> {
   const hash = new Bun.CryptoHasher('sha256')
   const parts: Uint8Array[] = []
   let size = 0
@@ -94,11 +99,13 @@ async function readFile(
     if (size < HEAD_BYTES) parts.push(chunk.slice(0, HEAD_BYTES - size))
     size += chunk.byteLength
   }
-  const head = await readHead(Buffer.concat(parts), size <= HEAD_BYTES, delimiter).catch((error: unknown) => {
+  const start = Buffer.concat(parts)
+  const head = await readHead(start, size <= HEAD_BYTES, delimiter).catch((error: unknown) => {
     if (error instanceof AppError) return null
     throw error
   })
-  return { head, digest: hash.digest() }
+  const errorCode = encodingOf(start) === 'utf-8' ? 'not_a_csv_file' : 'utf_16_file'
+  return { head, errorCode, digest: hash.digest() }
 }
 
 const runImport =

@@ -14,6 +14,7 @@ const ID =
   /^(?:(?:external|ticket|response|record|case|conversation|survey|message|feedback|review|issue)(?: ?(?:id|number|no|key))?|id|key|number|nr|#|номер|番号|编号|編號|번호)$/
 const CONTENT =
   /\b(?:comments?|feedback|messages?|text|description|answers?|reviews?|body|verbatim|suggestions?|quote|question|subject|kommentar|nachricht)\b|комментари|сообщени|отзыв|コメント|メッセージ|感想|评论|評論|留言|反馈|의견|댓글/
+const EMAIL = /\be ?-?mails?\b|почт|メール|邮箱|郵箱|邮件|이메일/
 /** Names of columns whose days or numbers are times. */
 const TIME =
   /\b(?:time|timestamp|date|datum|day|created|updated|submitted|received|sent|at|fecha|zeit|zeitpunkt|tarih|ngay)\b|(?<!\p{L})(?:дата|время|час|створено|создан[оа]?)(?!\p{L})|ημερομηνια|日時|日付|日期|时间|時間|時刻|時点|(?:登録|作成|回答|受付|投稿|送信|提交|创建|建立|更新|発生)(?:日|于|於|时|時)?|날짜|일시|시간|등록일|작성일|תאריך|تاريخ|وقت|تاریخ|زمان|दिनांक|तारीख|समय|วันที่|เวลา/u
@@ -33,7 +34,7 @@ export function guessMapping(header: readonly string[], rows: readonly (readonly
     const values = rows.map((row) => row[index] ?? '').filter((value) => value.trim() !== '')
     return { name, words: wordsOf(name), values }
   })
-  const email = columns.find(({ values }) => all(values, (value) => isEmail(value.trim())))
+  const email = emailAmong(columns)
   const timestamp = timeAmong(columns)
   const id = columns.find(
     ({ words, values }) => ID.test(words) && new Set(values).size === values.length && values.length > 0,
@@ -54,6 +55,21 @@ interface Column {
   readonly name: string
   readonly words: string
   readonly values: readonly string[]
+}
+
+/** Of 10 values. The rows of the others are refused, unless a person leaves the column out. */
+const ADDRESSES = 9
+const ADDRESSES_IF_CALLED_SO = 5
+
+/** A column whose values are all addresses comes first. */
+function emailAmong(columns: readonly Column[]): Column | undefined {
+  const has =
+    (tenths: number) =>
+    ({ values }: Column) =>
+      values.length > 0 &&
+      values.filter((value) => isEmail(value.trim())).length * 10 >= values.length * tenths
+  const called = columns.filter(({ words }) => EMAIL.test(words))
+  return columns.find(has(10)) ?? columns.find(has(ADDRESSES)) ?? called.find(has(ADDRESSES_IF_CALLED_SO))
 }
 
 /** Numbers are times only in a column that is called so, and so are days that do not name their parts. */
@@ -106,21 +122,57 @@ function typeOf(values: readonly string[]): FieldType {
 const all = (values: readonly string[], test: (value: string) => boolean) =>
   values.length > 0 && values.every(test)
 
-/** What a mapping leaves unused and a person should know before the import. */
+/** What a person should know before the import. */
+export interface Note {
+  readonly about: 'content' | 'email' | 'timestamp'
+  /** null: no column looks like it. */
+  readonly column: string | null
+  readonly text: string
+}
+
+/** What a mapping leaves unused. A file without a header has an empty one here. */
 export function notesOf(
   header: readonly string[],
   suggestion: MappingFile,
   mapping: Mapping,
-): readonly string[] {
-  const called = header.find((name) => SURELY_TIME.test(wordsOf(name)) && !BIRTH.test(wordsOf(name)))
-  const timestamp = suggestion.timestamp ?? called
-  if (timestamp === undefined || !header.includes(timestamp)) return []
-  const hasTime = header.some((column) => {
+): readonly Note[] {
+  const roles = header.map((column) => {
     const use = useOfColumn(mapping, column)
-    return 'role' in use && use.role === 'timestamp'
+    return 'role' in use ? use.role : null
   })
-  if (hasTime) return []
+  const called = (names: RegExp) =>
+    header.find((name) => names.test(wordsOf(name)) && !BIRTH.test(wordsOf(name)))
+  const unused = (about: 'email' | 'timestamp', column: string | undefined, is: string, effect: string) =>
+    column === undefined || !header.includes(column) || roles.includes(about)
+      ? []
+      : [
+          {
+            about,
+            column,
+            text: `The column ${JSON.stringify(column)} looks like ${is}, but is not used as such: ${effect}.`,
+          },
+        ]
   return [
-    `The column ${JSON.stringify(timestamp)} looks like the time of the feedback, but is not used as such: the records get the time of the import.`,
+    ...contentNotes(suggestion, mapping),
+    ...unused(
+      'email',
+      suggestion.email ?? called(EMAIL),
+      'the address of the person',
+      'the records are linked to no person',
+    ),
+    ...unused(
+      'timestamp',
+      suggestion.timestamp ?? called(SURELY_TIME),
+      'the time of the feedback',
+      'the records get the time of the import',
+    ),
   ]
+}
+
+function contentNotes({ columns }: MappingFile, mapping: Mapping): readonly Note[] {
+  if ([...mapping.columns.values()].some((rule) => rule?.category === 'content')) return []
+  const column = Object.entries(columns ?? {}).find(([, rule]) => rule.startsWith('content'))?.[0] ?? null
+  const hint = column === null ? '' : ` The column ${JSON.stringify(column)} looks like it.`
+  const text = `No column is read as what the customer said, so the records are not analysed.${hint}`
+  return [{ about: 'content', column, text }]
 }

@@ -106,6 +106,7 @@ const IMPORT_ERRORS = [
   'upload_expired',
   'processing_failed',
   'not_a_csv_file',
+  'utf_16_file',
   'import_expired',
 ] as const
 
@@ -119,8 +120,8 @@ const members = {
   ),
   error_code: orNull(
     oneOf(IMPORT_ERRORS),
-    'Why the import failed; null if it did not. `not_a_csv_file`: the file has no header in UTF-8; `import_expired`: it was not ' +
-      'started within 7 days.',
+    'Why the import failed; null if it did not. `not_a_csv_file`: the file has no header in UTF-8; `utf_16_file`: it is ' +
+      'UTF-16 and must be saved as UTF-8; `import_expired`: it was not started within 7 days.',
   ),
   file_name: Type.String({ description: `Name of the file: 1 to ${MAX_NAME} characters.` }),
   file_size: Type.Integer({ minimum: 1, description: 'Size of the file in bytes.' }),
@@ -185,7 +186,8 @@ export const ImportPreview = named(
       { description: 'At most the first 20 rows.' },
     ),
     notes: Type.Array(Type.String(), {
-      description: 'What the mapping leaves unused, such as a column that looks like a time.',
+      description:
+        'What the mapping leaves unused, such as a column that looks like a time, and whether no column is read as what the customer said.',
     }),
   }),
 )

@@ -99,7 +99,8 @@ export function createFeedbackImports(deps: FeedbackImportsDeps) {
       const header = headerOf(row, phase)
       const sample = (await store.readSample(reads, row)) as unknown as readonly SampleRow[] | null
       const rows = judgedRows(header, sample ?? [], mapping)
-      return { rows, notes: notesOf(header, row.suggestion ?? {}, parseMappingFile(mapping)) }
+      const notes = notesOf(header, row.suggestion ?? {}, parseMappingFile(mapping))
+      return { rows, notes: notes.map(({ text }) => text) }
     },
 
     /**

@@ -7,6 +7,7 @@
 import { createReadStream } from 'node:fs'
 import { CsvError, parse } from 'csv-parse'
 import { AppError } from '../../../platform/errors.ts'
+import { encodingOf } from '../../../platform/text/encoding.rules.ts'
 import { parseJson } from '../../../platform/validation/json.ts'
 import { isRefusedFile, unguardCell } from '../refused-cells.rules.ts'
 import { type Dialect, dialectOf, namedColumns } from './dialect.rules.ts'
@@ -76,6 +77,8 @@ interface CsvRecord {
 export async function readCsv(bytes: Chunks, given: string | null): Promise<Reader> {
   const chunks = chunksOf(bytes)
   const start = withoutMarks(await startOf(chunks))
+  if (encodingOf(start) !== 'utf-8')
+    throw new AppError('validation_failed', 'The file is UTF-16: save it as UTF-8.')
   const dialect = dialectOf(new TextDecoder().decode(start.subarray(0, MAX_HEAD_BYTES)), given)
   const records = recordsOf(joined(start.subarray(dialect.skippedBytes), chunks), dialect)
   const first = await records.next()
