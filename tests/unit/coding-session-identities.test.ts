@@ -451,3 +451,39 @@ describe('Codex', () => {
     expect(read('codex', [meta('t', 0), said(1, 'user', text)])).toEqual([])
   })
 })
+
+describe('what is written again', () => {
+  test('a normalised message of the user with its calls, under a second id, is one message', () => {
+    const message = (id: string, input: object) => ({
+      id,
+      kind: 'message',
+      role: 'user',
+      text: 'Look at this.',
+      occurredAt: '2026-01-01T00:00:00Z',
+      toolCalls: [{ id: 'c', name: 'Read', input }],
+    })
+    const events = (second: object) =>
+      read('normalized', [message('m1', { file: 'a.ts' }), message('m2', second)]).length
+    expect(events({ file: 'a.ts' })).toBe(1)
+    expect(events({ file: 'b.ts' })).toBe(2)
+  })
+
+  test('an answer of many lines, with the prompt before it, is one answer', () => {
+    const LINES = 15_000
+    const common = { sessionId: 's', isSidechain: false }
+    const line = (n: number) => ({
+      ...common,
+      type: 'assistant',
+      uuid: `a${n}`,
+      parentUuid: n === 0 ? 'u' : `a${n - 1}`,
+      message: { id: 'msg_long', model: 'm', content: [{ type: 'text', text: `${n}.` }] },
+    })
+    const prompt = { ...common, type: 'user', uuid: 'u', message: { role: 'user', content: 'Count.' } }
+    const file = [prompt, ...Array.from({ length: LINES }, (_, n) => line(n))]
+    const told = (events: readonly StoredEvent[]) =>
+      events.map(({ role, revision, body }) => ({ role, revision, units: body.text?.length }))
+    const once = told(read('claude-code', file))
+    expect(once.map(({ revision }) => revision)).toEqual([1, LINES])
+    expect(told(read('claude-code', [...file, ...file]))).toEqual(once)
+  }, 60_000)
+})

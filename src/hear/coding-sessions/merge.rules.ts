@@ -44,6 +44,7 @@ export class Merger {
   skipped = 0
   readonly #options: MergeOptions
   readonly #open = new Map<string, OpenEvent>()
+  readonly #records = new Set<string>()
   readonly #copies = new Set<string>()
   readonly #formerIds = new Set<string>()
   readonly #counted = new Map<string, number>()
@@ -173,6 +174,7 @@ export class Merger {
         fact.repeats === undefined || fact.chain === undefined ? null : eventIdOf('record', fact.record),
       position: this.#position++,
       inherited: isInherited,
+      records: this.#records,
     })
     this.#open.set(id, open)
     this.#units += open.units

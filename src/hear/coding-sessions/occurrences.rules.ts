@@ -12,7 +12,7 @@ import { addBounded, forgetOldest } from './open-event.rules.ts'
 /** Ids that are remembered, of answers and of calls. A forgotten id that comes again counts as its first event. */
 const MAX_SEEN = 20_000
 /** Records and calls that are remembered, of one id and of all. Beyond it the oldest are forgotten, and with them their ids. */
-const MAX_OF_ONE = 10_000
+const MAX_OF_ONE = 50_000
 const MAX_OF_ALL = 200_000
 
 interface Seen {

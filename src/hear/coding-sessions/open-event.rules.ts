@@ -14,8 +14,8 @@ import { keyOf } from './event-id.rules.ts'
 const MAX_CALLS = 1_000
 /** UTF-16 code units. */
 const MAX_BODY_TEXT = 512 * 1024
-/** Records by which a copy is known. A copy of an older record is a further one. */
-const MAX_RECORDS = 10_000
+/** Records by which a copy is known, of all events of a file. A copy of an older record is a further one. */
+const MAX_RECORDS = 200_000
 /** A part of a text is written again before so many others. */
 const RECENT_PARTS = 50
 
@@ -43,6 +43,7 @@ export interface OpenEvent {
   readonly origin: string | null
   readonly position: number
   first: EventFact
+  /** Those of all events of the file, each behind the position of its event. */
   readonly records: Set<string>
   /** How many records there were. */
   revision: number
@@ -58,13 +59,12 @@ export interface OpenEvent {
 /** An event that begins with the record. */
 export function opened(
   first: EventFact,
-  place: Pick<OpenEvent, 'id' | 'formerId' | 'origin' | 'position' | 'inherited'>,
+  place: Pick<OpenEvent, 'id' | 'formerId' | 'origin' | 'position' | 'inherited' | 'records'>,
 ): OpenEvent {
   const open: OpenEvent = {
     ...place,
     first,
     latest: first,
-    records: new Set(),
     revision: 0,
     parts: [],
     calls: new Map(),
@@ -86,17 +86,9 @@ export function isCopyOf(fact: EventFact, last: OpenEvent | null): boolean {
     fact.occurredAt === last.first.occurredAt &&
     fact.identity !== last.first.identity &&
     fact.identity !== null &&
-    isSame(fact.parts, last.first.parts)
+    Bun.deepEquals(fact.parts, last.first.parts)
   )
 }
-
-/** Texts that are equal. A message of the user has no calls. */
-const isSame = (some: readonly Part[], others: readonly Part[]): boolean =>
-  some.length === others.length &&
-  some.every((part, n) => {
-    const other = others[n]
-    return part.type !== 'call' && other?.type === part.type && other.text === part.text
-  })
 
 /** Adds a record to an open event. @returns the code units by which the event grew */
 export function join(open: OpenEvent, fact: EventFact): number {
@@ -111,7 +103,7 @@ export function join(open: OpenEvent, fact: EventFact): number {
 
 /** @returns false for a record that the event has */
 export function note(open: OpenEvent, record: string): boolean {
-  const key = keyOf(record)
+  const key = `${open.position} ${keyOf(record)}`
   if (open.records.has(key)) return false
   addBounded(open.records, key, MAX_RECORDS)
   open.revision++
