@@ -46,9 +46,11 @@ function Results({ q, channel }: { readonly q: string; readonly channel: Channel
       }),
     ),
   )
+  const isIncomplete = pages.first?.complete === false
   if (pages.rows.length === 0) {
     if (pages.problem !== null) return <ErrorNote problem={pages.problem} />
-    return pages.state === 'loading' ? <Loading /> : <Empty title="Nothing was found" />
+    if (pages.state === 'loading') return <Loading />
+    return <Empty title="Nothing was found">{isIncomplete && <NotByMeaning />}</Empty>
   }
   return (
     <>
@@ -60,6 +62,7 @@ function Results({ q, channel }: { readonly q: string; readonly channel: Channel
             : 'These have some of them, or mean something near.'}
         </p>
       )}
+      {isIncomplete && <NotByMeaning />}
       <ul class="quotations" aria-label="Passages">
         {pages.rows.map((one) => {
           const { href, where } = placeOf(one.channel, one.id, {
@@ -86,4 +89,9 @@ function Results({ q, channel }: { readonly q: string; readonly channel: Channel
       <More pages={pages} />
     </>
   )
+}
+
+/** The words of the search could not be understood at the moment. */
+function NotByMeaning() {
+  return <p>Passages that only mean the same were not looked for. Search again in a moment.</p>
 }
