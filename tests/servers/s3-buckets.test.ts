@@ -8,7 +8,9 @@ import type { IncomingProgress } from '../../src/platform/storage/incoming.ts'
 import { createS3Store } from '../../src/platform/storage/s3.ts'
 import type { S3Config } from '../../src/platform/storage/s3-config.ts'
 import { createKeptVersions } from '../../src/platform/storage/s3-kept-versions.ts'
+import { withRemedy } from '../../src/platform/storage/s3-remedy.ts'
 import type { ObjectStore } from '../../src/platform/storage/storage.ts'
+import { asStorageUnavailable } from '../../src/platform/storage/unavailable.ts'
 import { eventually } from '../support/eventually.ts'
 import { startRawOrigin } from '../support/media.ts'
 import { type S3Server, startS3 } from '../support/s3/server.ts'
@@ -79,8 +81,10 @@ const storeAt = (endpoint: string, more: Partial<S3Config> = {}, warnings: Warni
     warn: (warning: Warning) => void warnings.push(warning),
   })
 
-const refused = (code: string, status = 403) =>
-  new Response(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>no</Message></Error>`, { status })
+const refused = (code: string, status = 403, message = 'no') =>
+  new Response(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>${message}</Message></Error>`, {
+    status,
+  })
 
 test('versions that stay are one line in the log at once, and one for all that follow in a while', async () => {
   const lines: Warning[] = []
@@ -95,9 +99,14 @@ test('versions that stay are one line in the log at once, and one for all that f
   expect(lines).toHaveLength(2)
 })
 
+const DEMAND =
+  'Content-MD5 OR x-amz-checksum- HTTP header is required for Put Object requests with Object Lock parameters'
+
 /** As Object Lock demands of each put that it has a checksum. */
 const needsChecksum = (request: Request) =>
-  request.method === 'PUT' && request.headers.get('content-md5') === null ? refused('InvalidRequest') : null
+  request.method === 'PUT' && request.headers.get('content-md5') === null
+    ? refused('InvalidRequest', 400, DEMAND)
+    : null
 
 test('every put has a checksum, and none where the setting says so', async () => {
   using proxy = proxyOf(needsChecksum)
@@ -114,8 +123,19 @@ test('every put has a checksum, and none where the setting says so', async () =>
   ])
   store.close()
   const bare = storeAt(proxy.url, { checksum: 'none' })
-  await expect(put(bare, 'bare', 'x')).rejects.toThrow('no')
+  const failure = await put(bare, 'bare', 'x').catch((error: unknown) => error)
+  const remedy = 'The bucket demands a checksum. Set S3_CHECKSUM to md5.'
+  expect(asStorageUnavailable(failure)).toMatchObject({ code: 'unavailable' })
+  expect(withRemedy(failure, 'PutObject')).toMatchObject({ message: remedy })
+  await expect(bare.assertWritable(AbortSignal.timeout(60_000))).rejects.toThrow(remedy)
   bare.close()
+  // A checksum that is wrong is no demand for one.
+  const wrong = 'The Content-MD5 you specified did not match what we received.'
+  using mismatch = proxyOf(({ method }) => (method === 'PUT' ? refused('BadDigest', 400, wrong) : null))
+  const other = storeAt(mismatch.url)
+  const mismatched = await put(other, 'wrong', 'x').catch((error: unknown) => error)
+  expect([asStorageUnavailable(mismatched), withRemedy(mismatched, 'PutObject')]).toEqual([null, mismatched])
+  other.close()
 }, 120_000)
 
 test('an answer without a length is read to its end', async () => {

@@ -25,7 +25,7 @@ export const BUCKET_SETTINGS = {
     kind: 'choice',
     allowed: ['md5', 'none'],
     default: 'md5',
-    text: 'The checksum that is sent with everything that is stored (`Content-MD5`). Buckets with Object Lock refuse what has none. `none` is for servers that do not accept it.',
+    text: 'The checksum that is sent with everything that is stored (`Content-MD5`). Buckets with Object Lock refuse what has none, on many servers; `earshot doctor` finds it, `/ready` only where parts are refused, too. `none` is for servers that do not accept it.',
   },
   AWS_ACCESS_KEY_ID: text(
     'text',

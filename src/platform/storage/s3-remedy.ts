@@ -1,7 +1,7 @@
 /** What an operator does about an error of the object store. Pure. No message names a bucket, a host or a key. */
 import { NeedsOperator } from '../errors.ts'
 import { isNamed, statusOf } from './s3-errors.ts'
-import { isDiskFull, isStoreFull } from './unavailable.ts'
+import { demandsChecksum, isDiskFull, isStoreFull } from './unavailable.ts'
 
 /** Permissions of S3, as policies write them. */
 type Permission = 'PutObject' | 'GetObject' | 'DeleteObject' | 'AbortMultipartUpload'
@@ -24,6 +24,7 @@ function remedyOf(error: unknown, permission: Permission): string | null {
   const isOne = (names: readonly string[]) => names.some((name) => isNamed(error, name))
   if (isDiskFull(error)) return SPOOL_FULL
   if (isStoreFull(error)) return 'The object store is full. Free space on it.'
+  if (demandsChecksum(error)) return 'The bucket demands a checksum. Set S3_CHECKSUM to md5.'
   if (isOne(['NoSuchBucket'])) return 'The bucket does not exist. Create it, or correct S3_BUCKET.'
   if (isOne(CREDENTIALS))
     return 'The object store refuses the access key. Correct AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.'

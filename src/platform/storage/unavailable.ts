@@ -24,8 +24,15 @@ export function asStorageUnavailable(error: unknown): AppError | null {
   if (status === undefined || status >= 500 || status === 408 || status === 429)
     return unavailable('The object store cannot answer at the moment.', error)
   const isRefused = status < 400 || status === 401 || status === 403 || isNamed(error, 'NoSuchBucket')
-  if (!isRefused && !SETTINGS.some((name) => isNamed(error, name))) return null
+  if (!isRefused && !demandsChecksum(error) && !SETTINGS.some((name) => isNamed(error, name))) return null
   return unavailable('The object store refuses the service.', error)
+}
+
+/** The bucket has Object Lock, and a put had no checksum. Servers have several codes for it, and all name the header. */
+export function demandsChecksum(error: unknown): boolean {
+  return (
+    statusOf(error) === 400 && error instanceof Error && /Content-MD5\b.*\brequired\b/is.test(error.message)
+  )
 }
 
 export function isStoreFull(error: unknown): boolean {
