@@ -284,6 +284,14 @@ const forms: readonly (readonly [name: string, output: string, expected: readonl
     [segment(0, 1, 'first'), segment(1, 2, 'last')],
   ],
   [
+    'captions beside a log in JSON that has texts',
+    '{"text":"loading"}\n{"text":"loaded"}\n[00:00.000 --> 00:01.000] first\n[00:01.000 --> 00:02.000] last\n',
+    [segment(0, 1, 'first'), segment(1, 2, 'last')],
+  ],
+  ['a list of sound without words', '[{"segments":[]}]', []],
+  ['sound without words in parts', '{"segments":[]}\n{"segments":[]}\n', []],
+  ['words around a line that is a bracket', 'first\n[\nlast', [untimed('first [ last')]],
+  [
     'stamped lines beside a log in JSON',
     '{"level":"info"}\n[00:00.000 --> 00:01.000] first\n{"level":"info"}\n[00:01.000 --> 00:02.000] last\n',
     [segment(0, 1, 'first'), segment(1, 2, 'last')],

@@ -6,7 +6,7 @@ const MAX_TRIES = 3
 const JSON_START = /^\s*(?:\{|\[\s*(?:[[{"]|$))/
 
 /** The beginning of JSON that was cut off, where `findJson` finds none. */
-const CUT_JSON = /^\s*(?:(?:\[\s*)?\{\s*(?:"|$)|\[\s*$)/
+const CUT_JSON = /^\s*(?:\[\s*)?\{\s*(?:"|$)/
 
 export const isCutJson = (line: string): boolean => CUT_JSON.test(line)
 

@@ -22,8 +22,9 @@ export function parseOutput(output: string): readonly Segment[] | null {
   const lines = text.split('\n')
   const value = findJson(text, lines)
   const segments = value === undefined ? null : segmentsOf(value)
-  if (segments !== null && segments.length > 0) return segments
-  // JSON beside lines with times is a log.
+  const isTimed = segments?.some(({ startSec }) => startSec !== null) === true
+  if (segments !== null && segments.length > 0 && (isTimed || !Array.isArray(value))) return segments
+  // A list in JSON without times, beside lines with times, is a log.
   if (text.startsWith('WEBVTT') || lines.some((line) => cueTimes(line) !== null)) return parseCues(lines)
   const stamped = lines.flatMap((line) => stampedLine(line))
   if (stamped.some(({ startSec }) => startSec !== null)) return stamped
@@ -31,9 +32,9 @@ export function parseOutput(output: string): readonly Segment[] | null {
   const table = parseTable(lines)
   if (table !== undefined) return table
   // Times that are not understood must not become words.
-  const isTimed = (line: string) =>
+  const hasTimes = (line: string) =>
     OTHER_TIMES.test(line) || isOtherTimes(line) || stampedLine(line).length > 0
-  return lines.some(isTimed) ? null : [untimed(lines.join(' '))]
+  return lines.some(hasTimes) ? null : [untimed(lines.join(' '))]
 }
 
 type Members = Readonly<Record<string, unknown>>
@@ -51,7 +52,9 @@ function segmentsOf(value: unknown): readonly Segment[] | null {
       const inside = segmentsIn(one) ?? []
       return inside.length > 0 ? inside : segmentOf(one)
     })
-    return segments.length > 0 || value.length === 0 ? segments : null
+    // Objects without any list of segments are a log. An empty list is sound without words.
+    const isTranscript = value.length === 0 || value.some((one) => isObject(one) && segmentsIn(one) !== null)
+    return segments.length > 0 || isTranscript ? segments : null
   }
   if (!isObject(value)) return null
   const segments = segmentsIn(value)

@@ -30,9 +30,8 @@ export function asStorageUnavailable(error: unknown): AppError | null {
 
 /** The bucket has Object Lock, and a put had no checksum. Servers have several codes for it, and all name the header. */
 export function demandsChecksum(error: unknown): boolean {
-  return (
-    statusOf(error) === 400 && error instanceof Error && /Content-MD5\b.*\brequired\b/is.test(error.message)
-  )
+  if (statusOf(error) !== 400 || !(error instanceof Error)) return false
+  return /Content-MD5\b/i.test(error.message) && /\brequired\b/i.test(error.message)
 }
 
 export function isStoreFull(error: unknown): boolean {
